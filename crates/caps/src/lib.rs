@@ -1,0 +1,34 @@
+//! What an agent can do here, one capability a module.
+//!
+//! A capability runs what was permitted and nothing else: it never asks and never reads settings.
+
+use std::sync::Arc;
+
+use drawbridge_core::{Limits, OpError, Outcome, Power};
+use drawbridge_os::root::Root;
+use drawbridge_policy::Permit;
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+/// What an operation may use while it runs.
+#[derive(Debug, Clone)]
+pub struct RunCtx {
+    /// The attached folder. Operations on files and commands always have one.
+    pub root: Option<Arc<Root>>,
+    /// The ceilings of the link.
+    pub limits: Limits,
+    /// Fires when the operation must end: link lost, detach, stop.
+    pub cancel: CancellationToken,
+}
+
+/// One kind of thing an agent can do.
+pub trait Capability: Send + Sync {
+    /// Returns the power that covers it.
+    fn power(&self) -> Power;
+
+    /// Runs the permitted operation. Ends promptly when `ctx.cancel` fires, with everything it started gone.
+    ///
+    /// # Errors
+    /// What the operation failed with, in the caller's terms.
+    fn run<'a>(&'a self, permit: Permit, ctx: RunCtx) -> BoxFuture<'a, Result<Outcome, OpError>>;
+}

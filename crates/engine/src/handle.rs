@@ -1,0 +1,157 @@
+//! The door to the engine. The window, the tray, the command line and the control socket all use it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::view::{PromptAnswer, Snapshot, UndoView};
+
+/// What may be asked of a running engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// Raises (true) or lowers (false) the bridge. Raising answers once the stop is stored and everything has ended.
+    SetRaised {
+        /// The state wanted.
+        raised: bool,
+    },
+    /// Sets the mode of a power.
+    SetPower {
+        /// Name of the power.
+        power: String,
+        /// Name of the mode.
+        mode: String,
+    },
+    /// Sets how commands run.
+    SetShell {
+        /// "confined" or "full".
+        mode: String,
+        /// "none", "loopback" or "all".
+        network: String,
+    },
+    /// Starts a sign-in; answers with the page to open. The snapshot tells how it ends.
+    SignIn,
+    /// Takes the address of the page where the browser ended up, for when it cannot reach this computer.
+    PasteRedirect {
+        /// The whole address.
+        address: String,
+    },
+    /// Gives up a running sign-in.
+    CancelSignIn,
+    /// Revokes the tokens at the platform, then drops them here.
+    SignOut,
+    /// Dials now instead of waiting, also after a halt.
+    Connect,
+    /// A question is on screen. Only then does it count.
+    PromptPainted {
+        /// Its number.
+        id: u64,
+    },
+    /// Answers a question.
+    AnswerPrompt {
+        /// Its number.
+        id: u64,
+        /// The answer.
+        answer: PromptAnswer,
+    },
+    /// Stops a chat's data link; the grant stays good.
+    Detach {
+        /// The chat.
+        session_id: String,
+    },
+    /// Takes a chat's folder back for good: its grants stop working here.
+    Forget {
+        /// The chat.
+        session_id: String,
+    },
+    /// Lists what can be taken back, newest first.
+    UndoList {
+        /// Only this chat.
+        session_id: Option<String>,
+    },
+    /// Takes changes back, newest first.
+    UndoRestore {
+        /// Their numbers.
+        numbers: Vec<u64>,
+    },
+    /// Starts a new audit file.
+    AuditRotate,
+    /// Ends the engine in order.
+    Shutdown,
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Reply {
+    /// Done.
+    Done,
+    /// The page to open in a browser.
+    AuthorizeUrl {
+        /// Its address.
+        url: String,
+    },
+    /// What can be taken back.
+    Undo {
+        /// Newest first.
+        entries: Vec<UndoView>,
+    },
+    /// The new name of the closed audit file.
+    Rotated {
+        /// Its path.
+        path: String,
+    },
+}
+
+/// Why a command was not done. The page switches on `code`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct CommandError {
+    /// A stable name, for example `unknown_chat`.
+    pub code: String,
+    /// What happened, what it means, what to do next.
+    pub message: String,
+}
+
+impl CommandError {
+    /// Makes an error from its stable name and its message.
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+}
+
+/// The answer channel of one command.
+pub(crate) type Answer = oneshot::Sender<Result<Reply, CommandError>>;
+
+/// The door to a running engine. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct EngineHandle {
+    pub(crate) commands: mpsc::Sender<(Command, Answer)>,
+    pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
+}
+
+impl EngineHandle {
+    /// Sends a command and waits for what comes of it.
+    ///
+    /// # Errors
+    /// The engine's own refusal, or `engine_gone` when it has ended.
+    pub async fn send(&self, command: Command) -> Result<Reply, CommandError> {
+        let (answer, reply) = oneshot::channel();
+        let gone = || CommandError::new("engine_gone", "Drawbridge is shutting down. Start it again and retry.");
+        self.commands.send((command, answer)).await.map_err(|_| gone())?;
+        reply.await.map_err(|_| gone())?
+    }
+
+    /// Returns the present picture.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshots.borrow().clone()
+    }
+
+    /// Returns a receiver that always holds the newest picture. Changes are coalesced to about 20 a second.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.snapshots.clone()
+    }
+}

@@ -1,0 +1,3 @@
+//! The only home of system calls: directory handles, processes, sandbox, keychain, machine identity.
+
+pub mod root;

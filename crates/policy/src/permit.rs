@@ -1,0 +1,160 @@
+//! Permits: proof that one operation was decided.
+
+use drawbridge_core::{OpError, Operation, Power, SessionId};
+
+use crate::decision::{Decision, Explanation, Rule, decide};
+use crate::rules::PolicyState;
+
+/// Proof that policy allowed exactly this operation, once. Only this module can make one, and it cannot be copied.
+#[derive(Debug)]
+pub struct Permit {
+    operation: Operation,
+    session: Option<SessionId>,
+    raise_count: u64,
+    explanation: Explanation,
+}
+
+impl Permit {
+    /// Returns the operation that was permitted.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
+    /// Returns the chat it was permitted for.
+    #[must_use]
+    pub fn session(&self) -> Option<&SessionId> {
+        self.session.as_ref()
+    }
+
+    /// Returns why it was permitted.
+    #[must_use]
+    pub fn explanation(&self) -> &Explanation {
+        &self.explanation
+    }
+
+    /// Uses the permit up and returns the operation.
+    #[must_use]
+    pub fn into_operation(self) -> Operation {
+        self.operation
+    }
+
+    /// Checks right before the effect that nothing has forbidden it since: the bridge was not raised in between (not
+    /// even for a moment), and the power was not switched off.
+    ///
+    /// # Errors
+    /// [`OpError::Raised`] or [`OpError::PowerOff`]; the permit is gone then.
+    pub fn confirm(self, state: &PolicyState) -> Result<Self, OpError> {
+        let Some(power) = self.operation.power() else {
+            return Ok(self);
+        };
+        if state.raised || state.raise_count != self.raise_count {
+            return Err(OpError::Raised { power });
+        }
+        if state.offers(power) { Ok(self) } else { Err(OpError::PowerOff { power }) }
+    }
+}
+
+/// A question that must be answered before the operation may run. It holds the operation, so an answer cannot be used
+/// for another one.
+#[derive(Debug)]
+pub struct Question {
+    operation: Operation,
+    session: Option<SessionId>,
+    power: Power,
+    explanation: Explanation,
+}
+
+impl Question {
+    /// Returns the operation asked about.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
+    /// Returns the chat that asks.
+    #[must_use]
+    pub fn session(&self) -> Option<&SessionId> {
+        self.session.as_ref()
+    }
+
+    /// Returns the power concerned.
+    #[must_use]
+    pub fn power(&self) -> Power {
+        self.power
+    }
+
+    /// Returns why a question is needed.
+    #[must_use]
+    pub fn explanation(&self) -> &Explanation {
+        &self.explanation
+    }
+
+    /// Turns a person's yes into a permit, if the state of this moment still lets the question be asked.
+    ///
+    /// # Errors
+    /// [`OpError::Raised`], [`OpError::PowerOff`] or [`OpError::NoUi`] when the answer comes too late.
+    pub fn approve(self, state: &PolicyState) -> Result<Permit, OpError> {
+        let now = decide(state, &self.operation, self.session.as_ref());
+        if now.decision == Decision::Deny {
+            return Err(refusal(&now.rule, self.power));
+        }
+        Ok(Permit {
+            operation: self.operation,
+            session: self.session,
+            raise_count: state.raise_count,
+            explanation: Explanation {
+                decision: Decision::Allow,
+                rule: Rule::Answered { power: self.power },
+                why: "you answered the question with yes".to_owned(),
+            },
+        })
+    }
+
+    /// Turns a person's no into the error that the peer gets.
+    #[must_use]
+    pub fn decline(self) -> OpError {
+        OpError::Declined { power: self.power }
+    }
+}
+
+/// What policy says about an operation.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It may run.
+    Allowed(Permit),
+    /// A person decides.
+    Ask(Question),
+    /// It may not run; with the error for the peer and the explanation for the log.
+    Denied(OpError, Explanation),
+}
+
+/// Decides about an operation and hands out the proof.
+#[must_use]
+pub fn authorize(state: &PolicyState, operation: Operation, session: Option<SessionId>) -> Verdict {
+    let explanation = decide(state, &operation, session.as_ref());
+    match (explanation.decision, operation.power()) {
+        (Decision::Allow, _) => {
+            Verdict::Allowed(Permit { operation, session, raise_count: state.raise_count, explanation })
+        }
+        (Decision::Ask, Some(power)) => Verdict::Ask(Question { operation, session, power, explanation }),
+        (Decision::Deny, Some(power)) => Verdict::Denied(refusal(&explanation.rule, power), explanation),
+        // An operation without a power is always allowed by `decide`; refuse if that ever changes.
+        (Decision::Ask | Decision::Deny, None) => {
+            Verdict::Denied(OpError::Internal("an operation without a power was refused".to_owned()), explanation)
+        }
+    }
+}
+
+fn refusal(rule: &Rule, power: Power) -> OpError {
+    match rule {
+        Rule::Raised => OpError::Raised { power },
+        Rule::NobodyToAsk { .. } => OpError::NoUi { power },
+        Rule::SettingsBroken
+        | Rule::TakesAway
+        | Rule::LockedOff { .. }
+        | Rule::Mode { .. }
+        | Rule::ChatAllowance { .. }
+        | Rule::Answered { .. } => OpError::PowerOff { power },
+    }
+}

@@ -1,0 +1,1 @@
+//! Wire formats and protocol machines, without any I/O.

@@ -1,0 +1,1 @@
+//! What is kept: configuration, audit log, secrets, attachments, undo store.

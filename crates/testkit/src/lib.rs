@@ -1,0 +1,1 @@
+//! Scripted peers and fixtures for the tests.
