@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::{Power, SessionId};
 
 /// One thing a peer asks for.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Work on files in the attached folder.
     File(FileOp),
@@ -68,7 +68,7 @@ impl fmt::Debug for Operation {
 }
 
 /// How file content travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentForm {
     /// As UTF-8 text.
     Text,
@@ -77,7 +77,7 @@ pub enum ContentForm {
 }
 
 /// An operation on files. Paths are as the peer wrote them; only the directory handle decides what they mean.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum FileOp {
     /// Reads a file or a range of it.
     Read {
@@ -166,7 +166,7 @@ impl FileOp {
 }
 
 /// A command to run.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct CommandOp {
     /// What to run.
     pub line: CommandLine,
@@ -179,7 +179,7 @@ pub struct CommandOp {
 }
 
 /// Either a text for a shell or words for a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CommandLine {
     /// A text that a shell parses.
     Shell {
@@ -193,7 +193,7 @@ pub enum CommandLine {
 }
 
 /// The shells a peer may name (spec 9.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ShellKind {
     /// bash, else sh; `cmd.exe` on Windows.
     Auto,
@@ -231,7 +231,7 @@ impl ShellKind {
 }
 
 /// A step through the folders that may be attached (spec 5).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BrowseOp {
     /// The browse and the folder in it; none starts a new browse at the roots.
     pub place: Option<BrowsePlace>,
@@ -240,7 +240,7 @@ pub struct BrowseOp {
 }
 
 /// A folder that this machine named earlier.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BrowsePlace {
     /// The browse.
     pub browse_id: String,
@@ -249,7 +249,7 @@ pub struct BrowsePlace {
 }
 
 /// What a control link may do with chats (spec 6.3).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum SessionOp {
     /// Attaches the folder behind a reference to a chat.
     Attach {

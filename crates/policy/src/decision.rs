@@ -1,6 +1,6 @@
 //! The one decision function.
 
-use drawbridge_core::{Operation, Power, PowerMode, SessionId};
+use drawbridge_core::{Operation, Power, PowerMode, SessionId, SessionOp};
 
 use crate::rules::{ChatAllowance, PolicyState, Prompting};
 
@@ -122,10 +122,11 @@ pub fn decide(state: &PolicyState, operation: &Operation, session: Option<&Sessi
         PowerMode::AskOncePerChat if allowed_for_chat(state, power, session) => {
             explain(Decision::Allow, Rule::ChatAllowance { power }, format!("you allowed {power} for this chat"))
         }
-        // Browsing itself shows only folder names; the question comes when a folder is attached.
-        PowerMode::AskEachTime | PowerMode::AskOncePerChat if matches!(operation, Operation::Browse(_)) => {
-            explain(Decision::Allow, Rule::Mode { power, mode }, "listing folder names is allowed; attaching one asks")
-        }
+        PowerMode::AskEachTime | PowerMode::AskOncePerChat if !needs_question(operation) => explain(
+            Decision::Allow,
+            Rule::Mode { power, mode },
+            "only attaching a folder asks: names may be listed, and a chat may use the folder you gave it",
+        ),
         PowerMode::AskEachTime | PowerMode::AskOncePerChat => match state.prompting {
             Prompting::Possible => {
                 explain(Decision::Ask, Rule::Mode { power, mode }, format!("the power {power} is set to ask"))
@@ -139,6 +140,16 @@ pub fn decide(state: &PolicyState, operation: &Operation, session: Option<&Sessi
     }
 }
 
+/// Listing folder names shows little, and activating or restoring uses a folder that the person attached before: its grant
+/// is the proof of their answer. So of the operations on attachments only attaching asks.
+fn needs_question(operation: &Operation) -> bool {
+    match operation {
+        Operation::File(_) | Operation::Command(_) | Operation::Session(SessionOp::Attach { .. }) => true,
+        Operation::Browse(_)
+        | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => false,
+    }
+}
+
 fn allowed_for_chat(state: &PolicyState, power: Power, session: Option<&SessionId>) -> bool {
     session.is_some_and(|session| state.chat_allowances.contains(&ChatAllowance { session: session.clone(), power }))
 }
@@ -146,3 +157,7 @@ fn allowed_for_chat(state: &PolicyState, power: Power, session: Option<&SessionI
 fn explain(decision: Decision, rule: Rule, why: impl Into<String>) -> Explanation {
     Explanation { decision, rule, why: why.into() }
 }
+
+#[cfg(test)]
+#[path = "decision_tests.rs"]
+mod tests;
