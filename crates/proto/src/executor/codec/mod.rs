@@ -1,0 +1,8 @@
+//! Frames in and frames out (spec 4.4).
+//!
+//! [`decode`] looks at the outside of a frame and leaves the payload unread and uncopied until it is known that the
+//! request may run. [`Reply::encode`] writes an answer straight into its frame, away from the connection's task.
+
+mod reply;
+
+pub use reply::{Reply, ReplyContext};
