@@ -10,6 +10,8 @@ use crate::{ContentForm, SessionId, WallMs};
 pub enum Outcome {
     /// Done, with nothing more to say.
     Done,
+    /// Done, and something on disk changed.
+    Changed(ChangeFacts),
     /// Content of a file.
     Contents(FileContents),
     /// What is at a path.
@@ -48,6 +50,7 @@ impl fmt::Debug for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Done => "Done",
+            Self::Changed(_) => "Changed",
             Self::Contents(_) => "Contents",
             Self::Stat(_) => "Stat",
             Self::List { .. } => "List",
@@ -58,6 +61,15 @@ impl fmt::Debug for Outcome {
             Self::Restored { .. } => "Restored",
         })
     }
+}
+
+/// What a change did beyond what was asked. The peer hears only that it is done; the audit log and the window show this.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChangeFacts {
+    /// The file had further names (hard links), which keep the former bytes.
+    pub link_broken: bool,
+    /// The entry of the undo store that takes the change back; none when nothing was there before.
+    pub undo: Option<u64>,
 }
 
 /// Content of a file, as bytes in every case; the protocol gives it its form.
