@@ -20,7 +20,8 @@ pub use operation::{
     BrowseOp, BrowsePlace, CommandLine, CommandOp, ContentForm, FileOp, Operation, SessionOp, ShellKind,
 };
 pub use outcome::{
-    Binding, ChangeFacts, CommandResult, DirectoryEntry, DirectoryPage, FileContents, FileEntry, FileFacts, FileStat, Outcome,
+    Binding, ChangeFacts, CommandResult, DirectoryEntry, DirectoryPage, FileContents, FileEntry, FileFacts, FileStat,
+    Outcome,
 };
 pub use power::{Power, PowerMode};
 pub use shown::{escape_outside_text, shorten_middle};
