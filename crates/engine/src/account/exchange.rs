@@ -1,0 +1,205 @@
+//! The requests to the platform's OAuth addresses: code for tokens, refresh, revoke (spec 1.2 to 1.5).
+//!
+//! The `oauth2` crate builds each request; its reading of the answer is not used, since it knows neither this platform's
+//! expiry fields nor its faults without an OAuth body. No value of a request or answer ever reaches a log.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use drawbridge_core::WallMs;
+use oauth2::basic::BasicClient;
+use oauth2::url::Url;
+use oauth2::{
+    AuthUrl, AuthorizationCode, ClientId, HttpRequest, HttpResponse, PkceCodeVerifier, RedirectUrl, TokenUrl,
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Map, Value};
+
+use super::AccountError;
+use super::platform::PlatformUrl;
+use super::tokens::{Tokens, read_answer};
+use crate::net::NetConfig;
+
+/// The largest answer that is read.
+const ANSWER_LIMIT_BYTES: usize = 256 * 1024;
+
+/// The OAuth client of this program at one platform.
+#[derive(Debug, Clone)]
+pub(super) struct Exchange {
+    pub(super) platform: PlatformUrl,
+    pub(super) client_id: String,
+    pub(super) net: NetConfig,
+}
+
+/// What the browser brought back, with what only we know.
+pub(super) struct CodeGrant {
+    pub(super) code: String,
+    pub(super) verifier: PkceCodeVerifier,
+    pub(super) redirect_uri: String,
+}
+
+struct Answer {
+    status: u16,
+    body: Vec<u8>,
+}
+
+/// The transport's own error: the request itself could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct SendFault(String);
+
+impl Exchange {
+    /// Exchanges an authorization code.
+    pub(super) async fn code(&self, grant: CodeGrant, now: WallMs) -> Result<Tokens, AccountError> {
+        let redirect = RedirectUrl::new(grant.redirect_uri).map_err(|err| configuration(&err))?;
+        let client = self.client()?.set_redirect_uri(redirect);
+        let request = client.exchange_code(AuthorizationCode::new(grant.code)).set_pkce_verifier(grant.verifier);
+        let kept = Kept::default();
+        // The verdict is ours, from the kept answer.
+        let _ = request.request_async(&self.transport(&kept)).await;
+        judge(kept.take(), None, now)
+    }
+
+    /// Trades the refresh token for the next pair. The old refresh token is spent afterwards.
+    pub(super) async fn refresh(&self, refresh: &SecretString, now: WallMs) -> Result<Tokens, AccountError> {
+        let client = self.client()?;
+        let token = oauth2::RefreshToken::new(refresh.expose_secret().to_owned());
+        let request = client.exchange_refresh_token(&token);
+        let kept = Kept::default();
+        let _ = request.request_async(&self.transport(&kept)).await;
+        judge(kept.take(), Some(refresh), now)
+    }
+
+    /// Revokes one token.
+    pub(super) async fn revoke(&self, token: &SecretString, hint: &str) -> Result<(), AccountError> {
+        let mut body = Map::new();
+        body.insert("token".to_owned(), Value::from(token.expose_secret()));
+        body.insert("token_type_hint".to_owned(), Value::from(hint));
+        body.insert("client_id".to_owned(), Value::from(self.client_id.as_str()));
+        body.insert("client_secret".to_owned(), Value::from(""));
+        let body = Value::Object(body).to_string().into_bytes();
+        let sent = self.post(&self.platform.revoke(), "application/json", body).await;
+        let answer = sent.map_err(|fault| AccountError::Unreachable { why: fault.0 })?;
+        match answer.status {
+            200..=299 => Ok(()),
+            status => Err(AccountError::RevokeRefused { status }),
+        }
+    }
+
+    fn client(&self) -> Result<Client, AccountError> {
+        let auth = AuthUrl::new(self.platform.authorize()).map_err(|err| configuration(&err))?;
+        let token = TokenUrl::new(self.platform.token()).map_err(|err| configuration(&err))?;
+        Ok(BasicClient::new(ClientId::new(self.client_id.clone())).set_auth_uri(auth).set_token_uri(token))
+    }
+
+    /// Sends what `oauth2` built, as a form; where the platform takes only JSON, once more as JSON (spec 1.2, 6).
+    fn transport(&self, kept: &Kept) -> impl Fn(HttpRequest) -> Sending + use<> {
+        let (exchange, kept) = (self.clone(), kept.clone());
+        move |request| {
+            let (exchange, kept) = (exchange.clone(), kept.clone());
+            Box::pin(async move {
+                let form = request.into_body();
+                let address = exchange.platform.token();
+                let mut sent = exchange.post(&address, "application/x-www-form-urlencoded", form.clone()).await;
+                if matches!(&sent, Ok(Answer { status: 415 | 422, .. })) {
+                    sent = exchange.post(&address, "application/json", form_as_json(&form)).await;
+                }
+                kept.put(sent);
+                Err(SendFault("the answer was kept for our own reading".to_owned()))
+            })
+        }
+    }
+
+    async fn post(&self, address: &str, content_type: &str, body: Vec<u8>) -> Result<Answer, SendFault> {
+        let url = Url::parse(address).map_err(|err| SendFault(err.to_string()))?;
+        let client = self.net.http_client(&url).map_err(|err| SendFault(err.to_string()))?;
+        let request = client
+            .post(url)
+            .header("Content-Type", content_type)
+            .header("Accept", "application/json")
+            .header("Cache-Control", "no-store")
+            .body(body);
+        let mut response = request.send().await.map_err(|err| SendFault(in_words(&err)))?;
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|err| SendFault(in_words(&err)))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > ANSWER_LIMIT_BYTES {
+                return Err(SendFault("the platform's answer is too long".to_owned()));
+            }
+        }
+        Ok(Answer { status, body })
+    }
+}
+
+type Client = BasicClient<
+    oauth2::EndpointSet,
+    oauth2::EndpointNotSet,
+    oauth2::EndpointNotSet,
+    oauth2::EndpointNotSet,
+    oauth2::EndpointSet,
+>;
+
+type Sending = Pin<Box<dyn Future<Output = Result<HttpResponse, SendFault>> + Send>>;
+
+/// Where the transport leaves the platform's answer for us.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Option<Result<Answer, SendFault>>>>);
+
+impl Kept {
+    fn put(&self, answer: Result<Answer, SendFault>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    fn take(&self) -> Result<Answer, SendFault> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.unwrap_or_else(|| Err(SendFault("the request could not be built".to_owned())))
+    }
+}
+
+/// Decides what an answer of the token address means (table of spec 1.3).
+fn judge(answer: Result<Answer, SendFault>, kept: Option<&SecretString>, now: WallMs) -> Result<Tokens, AccountError> {
+    let answer = answer.map_err(|fault| AccountError::Unreachable { why: fault.0 })?;
+    match answer.status {
+        200..=299 => read_answer(&answer.body, kept, now)
+            .map_err(|fault| AccountError::Unusable { why: format!("the platform's answer is not usable: {fault}") }),
+        400 | 403 => Err(AccountError::Refused { status: answer.status }),
+        401 => Err(AccountError::UnknownClient),
+        408 | 429 | 500..=599 => {
+            Err(AccountError::Unreachable { why: format!("the platform answered with {}", answer.status) })
+        }
+        415 | 422 => {
+            tracing::error!(status = answer.status, "the platform calls the token request malformed");
+            Err(AccountError::Unusable { why: format!("the platform calls the request malformed ({})", answer.status) })
+        }
+        status => Err(AccountError::Unusable { why: format!("the platform answered with {status}") }),
+    }
+}
+
+fn form_as_json(form: &[u8]) -> Vec<u8> {
+    let mut body = Map::new();
+    for (name, value) in oauth2::url::form_urlencoded::parse(form) {
+        body.insert(name.into_owned(), Value::from(value.into_owned()));
+    }
+    body.insert("client_secret".to_owned(), Value::from(""));
+    Value::Object(body).to_string().into_bytes()
+}
+
+fn configuration(err: &impl std::fmt::Display) -> AccountError {
+    AccountError::Configuration { why: err.to_string() }
+}
+
+/// Says what failed with all its causes. The addresses hold no secrets: everything secret travels in bodies.
+fn in_words(err: &reqwest::Error) -> String {
+    let mut words = if err.is_timeout() { "no answer in time".to_owned() } else { err.to_string() };
+    let mut source = std::error::Error::source(err);
+    while let Some(cause) = source {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words.push_str(": ");
+            words.push_str(&cause_words);
+        }
+        source = cause.source();
+    }
+    words
+}

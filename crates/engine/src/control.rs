@@ -1,0 +1,51 @@
+//! The local control socket: the command line's door to a running engine (DESIGN §6).
+//!
+//! One JSON object a line, both ways. A request is `{"id":n,"command":…}` with the fields of [`crate::Command`], or
+//! `{"id":n,"command":"snapshot"}`. The answer is `{"id":n,"reply":…}`, `{"id":n,"snapshot":…}` or
+//! `{"id":n,"error":{"code","message"}}`. Only programs of the same user get through; what widens a power or answers a
+//! question needs more than that, see [`ControlOptions`].
+
+mod client;
+mod server;
+
+use std::path::{Path, PathBuf};
+
+pub use client::{Client, ControlError};
+pub use server::{ControlOptions, serve};
+
+/// The longest line either side reads, in bytes. A snapshot with full activity stays well below.
+const LINE_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+/// The longest request that the server reads, in bytes.
+const REQUEST_LIMIT_BYTES: u64 = 64 * 1024;
+/// Connections served at once; one more is told so and closed.
+const MAX_CONNECTIONS: usize = 16;
+
+/// Returns where the control socket of a state folder is.
+#[must_use]
+pub fn socket_path(state_dir: &Path) -> PathBuf {
+    state_dir.join("control.sock")
+}
+
+/// Reads one line of at most `limit` bytes, without its end.
+///
+/// # Errors
+/// None at the end of the stream; `InvalidData` when the line is too long.
+async fn read_line(
+    reader: &mut (impl tokio::io::AsyncBufRead + Unpin),
+    limit: u64,
+) -> std::io::Result<Option<Vec<u8>>> {
+    use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
+    let mut line = Vec::new();
+    let count = reader.take(limit + 1).read_until(b'\n', &mut line).await?;
+    match (count, line.pop()) {
+        (0, _) | (_, None) => Ok(None),
+        (_, Some(b'\n')) => Ok(Some(line)),
+        _ if count as u64 > limit => Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "the line is too long")),
+        // The peer went away in the middle of a line.
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

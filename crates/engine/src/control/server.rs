@@ -1,0 +1,193 @@
+//! The engine's side.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drawbridge_os::local_socket::{LocalListener, LocalStream};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq as _;
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{MAX_CONNECTIONS, REQUEST_LIMIT_BYTES, read_line};
+use crate::handle::{Command, CommandError, EngineHandle};
+
+/// How long a client may take to read an answer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long answers that are under way may take once the engine ends.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// What the socket lets through.
+#[derive(Debug, Clone, Default)]
+pub struct ControlOptions {
+    /// The one-time secret with which questions may be answered from the command line; none means never.
+    pub answer_secret: Option<Arc<SecretString>>,
+}
+
+/// Binds the socket and serves until `stop`. The caller holds the state folder's lock: a socket file that is there already
+/// is a left-over and is replaced.
+///
+/// # Errors
+/// What the system says about binding. Later faults of single connections end only those.
+pub async fn serve(
+    handle: EngineHandle,
+    path: &Path,
+    options: ControlOptions,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let listener = LocalListener::bind(path).map_err(io::Error::other)?;
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let options = Arc::new(options);
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok(stream) => {
+                    let place = room.clone().try_acquire_owned();
+                    let (handle, options, stop) = (handle.clone(), options.clone(), stop.clone());
+                    connections.spawn(async move {
+                        match place {
+                            Ok(_place) => connection(stream, &handle, &options, &stop).await,
+                            Err(_) => turn_away(stream).await,
+                        }
+                    });
+                }
+                Err(err) => {
+                    tracing::warn!(%err, "the control socket could not take a connection");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    let _ = timeout(LAST_ANSWERS, async { while connections.join_next().await.is_some() {} }).await;
+    Ok(())
+}
+
+async fn connection(stream: LocalStream, handle: &EngineHandle, options: &ControlOptions, stop: &CancellationToken) {
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut reader = BufReader::new(reader);
+    loop {
+        let line = tokio::select! {
+            line = read_line(&mut reader, REQUEST_LIMIT_BYTES) => line,
+            () = stop.cancelled() => return,
+        };
+        let (answer, go_on) = match line {
+            Ok(Some(line)) => (respond(&line, handle, options).await, true),
+            Ok(None) => return,
+            Err(err) if err.kind() == io::ErrorKind::InvalidData => {
+                (error(&Value::Null, &CommandError::new("too_long", "the request is too long")), false)
+            }
+            Err(_) => return,
+        };
+        if write(&mut writer, &answer).await.is_err() || !go_on {
+            return;
+        }
+    }
+}
+
+async fn turn_away(stream: LocalStream) {
+    let busy = CommandError::new("busy", "too many programs talk to Drawbridge at the same time; try again");
+    let (_reader, mut writer) = tokio::io::split(stream);
+    // A client that does not listen misses nothing else.
+    let _ = write(&mut writer, &error(&Value::Null, &busy)).await;
+}
+
+async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Value) -> io::Result<()> {
+    let mut line = answer.to_string();
+    line.push('\n');
+    timeout(WRITE_TIMEOUT, writer.write_all(line.as_bytes())).await?
+}
+
+async fn respond(line: &[u8], handle: &EngineHandle, options: &ControlOptions) -> Value {
+    let malformed = |why: &str| error(&Value::Null, &CommandError::new("malformed", why));
+    let Ok(mut request) = serde_json::from_slice::<Value>(line) else {
+        return malformed("the request is not JSON");
+    };
+    let Some(fields) = request.as_object_mut() else {
+        return malformed("the request is not a JSON object");
+    };
+    let id = match fields.remove("id") {
+        Some(id) if id.is_u64() => id,
+        _ => return malformed("the request has no number as its id"),
+    };
+    let secret = fields.remove("secret").and_then(|secret| secret.as_str().map(SecretString::from));
+    if fields.get("command").and_then(Value::as_str) == Some("snapshot") {
+        return match serde_json::to_value(handle.snapshot().as_ref()) {
+            Ok(snapshot) => json!({ "id": id, "snapshot": snapshot }),
+            Err(err) => error(&id, &CommandError::new("internal", err.to_string())),
+        };
+    }
+    let command = match serde_json::from_value::<Command>(request) {
+        Ok(command) => command,
+        Err(err) => return error(&id, &CommandError::new("malformed", format!("the command is not usable: {err}"))),
+    };
+    match run(command, secret.as_ref(), handle, options).await {
+        Ok(reply) => json!({ "id": id, "reply": reply }),
+        Err(err) => error(&id, &err),
+    }
+}
+
+/// Lets through what a program of the same user may do. Widening a power is for the window; an answer to a question needs
+/// the secret that only a person could read.
+async fn run(
+    command: Command,
+    secret: Option<&SecretString>,
+    handle: &EngineHandle,
+    options: &ControlOptions,
+) -> Result<crate::handle::Reply, CommandError> {
+    match &command {
+        Command::SetPower { .. } | Command::SetShell { .. } => {
+            Err(CommandError::new("window_only", "powers are changed in the window or in config.toml"))
+        }
+        Command::PromptPainted { .. } => {
+            Err(CommandError::new("window_only", "only the window that shows a question can say so"))
+        }
+        Command::AnswerPrompt { id, .. } => {
+            check_secret(secret, options)?;
+            // Whoever holds the secret has read the question on a terminal.
+            handle.send(Command::PromptPainted { id: *id }).await?;
+            handle.send(command).await
+        }
+        Command::SetRaised { .. }
+        | Command::SignIn
+        | Command::PasteRedirect { .. }
+        | Command::CancelSignIn
+        | Command::SignOut
+        | Command::Connect
+        | Command::Detach { .. }
+        | Command::Forget { .. }
+        | Command::UndoList { .. }
+        | Command::UndoRestore { .. }
+        | Command::AuditRotate
+        | Command::Shutdown => handle.send(command).await,
+    }
+}
+
+fn check_secret(given: Option<&SecretString>, options: &ControlOptions) -> Result<(), CommandError> {
+    let Some(wanted) = &options.answer_secret else {
+        return Err(CommandError::new(
+            "answers_off",
+            "questions are answered in the window here; for a headless engine set answer_from_cli under [consent]",
+        ));
+    };
+    let same =
+        given.is_some_and(|given| given.expose_secret().as_bytes().ct_eq(wanted.expose_secret().as_bytes()).into());
+    if same {
+        Ok(())
+    } else {
+        Err(CommandError::new("wrong_secret", "this is not the secret that Drawbridge printed when it started"))
+    }
+}
+
+fn error(id: &Value, err: &CommandError) -> Value {
+    json!({ "id": id, "error": err })
+}
