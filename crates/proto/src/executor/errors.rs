@@ -1,1 +1,168 @@
 //! What went wrong, as code and details (spec 8, 15.4, 15.6).
+//!
+//! The platform turns code, message and details into a hint for the model, so the keys are those it looks for and the
+//! message is written for that reader.
+
+use drawbridge_core::{BadPathReason, OpError, Power, RefusalReason};
+use serde_json::{Map, Value, json};
+
+use super::codec::ReplyContext;
+use super::wire::{Capability, ErrorCode};
+
+/// Longest path or name repeated in details, in bytes: as long as the longest path of any system needs.
+const DETAIL_TEXT_MAX: usize = 32 * 1024;
+
+/// Returns the code for an error.
+#[must_use]
+pub fn wire_code(error: &OpError) -> ErrorCode {
+    match error {
+        OpError::OutsideRoot { .. } => ErrorCode::PathOutsideAllowedRoot,
+        OpError::BadPath { .. } => ErrorCode::PathInvalidChars,
+        OpError::ReservedName { .. } => ErrorCode::PathReservedName,
+        OpError::NotFound { .. } => ErrorCode::PathNotFound,
+        OpError::NotEmpty { .. } => ErrorCode::PathNotEmpty,
+        OpError::Exists { .. } => ErrorCode::PathExists,
+        OpError::TooLarge { .. } => ErrorCode::FileTooLarge,
+        OpError::File { .. } => ErrorCode::InternalError,
+        OpError::InvalidPayload(_) => ErrorCode::InternalError,
+        OpError::ShellNotAvailable { .. } => ErrorCode::ShellNotAvailable,
+        OpError::CommandStart { .. } => ErrorCode::InternalError,
+        OpError::ConfinementMissing { .. } => ErrorCode::FeatureNotSupported,
+        OpError::Overloaded { .. } => ErrorCode::ShimOverloaded,
+        OpError::PowerOff { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::WaitingForConsent { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::Declined { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::NoUi { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::Raised { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::ReferenceInvalid => ErrorCode::DirectoryReferenceInvalid,
+        OpError::DirectoryUnavailable { .. } => ErrorCode::DirectoryUnavailable,
+        OpError::GrantInvalid { .. } => ErrorCode::RootGrantInvalid,
+        OpError::NotAttached { .. } => ErrorCode::SessionNotAttached,
+        OpError::AlreadyActive { .. } => ErrorCode::SessionAlreadyActive,
+        OpError::RevisionMismatch { .. } => ErrorCode::SessionRevisionMismatch,
+        OpError::Unsupported { .. } => ErrorCode::FeatureNotSupported,
+        OpError::AuditUnavailable => ErrorCode::InternalError,
+        OpError::Cancelled => ErrorCode::InternalError,
+        OpError::TookTooLong { .. } => ErrorCode::InternalError,
+        OpError::Internal(_) => ErrorCode::InternalError,
+    }
+}
+
+/// Returns the details of an error, always with the operation concerned.
+#[must_use]
+pub fn error_details(error: &OpError, context: &ReplyContext) -> Value {
+    let details = match error {
+        OpError::OutsideRoot { path, reason, .. } => match refusal_name(*reason) {
+            Some(reason) => json!({"path": clip(path), "reason": reason}),
+            None => json!({"path": clip(path)}),
+        },
+        OpError::BadPath { path, reason } => json!({"path": clip(path), "reason": bad_path_name(*reason)}),
+        OpError::ReservedName { path }
+        | OpError::NotFound { path }
+        | OpError::NotEmpty { path }
+        | OpError::Exists { path } => json!({"path": clip(path)}),
+        OpError::TooLarge { max_bytes, attempted_bytes, .. } => {
+            json!({"max_file_size_bytes": max_bytes, "attempted_bytes": attempted_bytes})
+        }
+        OpError::File { path, reason, .. } => json!({"path": clip(path), "reason": reason.name()}),
+        OpError::InvalidPayload(fault) => json!({"reason": "invalid_payload", "field": clip(&fault.field)}),
+        OpError::ShellNotAvailable { requested } => json!({"requested_shell": clip(requested)}),
+        OpError::CommandStart { .. } => json!({"reason": "command_start"}),
+        OpError::ConfinementMissing { why } => json!({"feature": "confined_commands", "reason": clip(why)}),
+        OpError::Overloaded { reason, max, .. } => overloaded(reason, *max),
+        OpError::PowerOff { power } => consent(*power, "switched_off"),
+        OpError::WaitingForConsent { power, retry_after } => {
+            let mut details = consent(*power, "waiting_for_local_consent");
+            if let Value::Object(map) = &mut details {
+                map.insert("retry_after_ms".to_owned(), json!(retry_after.as_millis()));
+            }
+            details
+        }
+        OpError::Declined { power } => consent(*power, "declined"),
+        OpError::NoUi { power } => consent(*power, "no_ui"),
+        OpError::Raised { power } => consent(*power, "stopped"),
+        OpError::ReferenceInvalid => json!({}),
+        OpError::DirectoryUnavailable { why } => json!({"reason": clip(why)}),
+        OpError::GrantInvalid { reason, .. } => match reason {
+            Some(reason) => json!({"reason": reason}),
+            None => json!({}),
+        },
+        OpError::NotAttached { session } | OpError::AlreadyActive { session } => {
+            json!({"session_id": session.as_str()})
+        }
+        OpError::RevisionMismatch { current } => json!({"current_revision": current}),
+        OpError::Unsupported { feature, why } => json!({"feature": clip(feature), "reason": clip(why)}),
+        OpError::AuditUnavailable => json!({"reason": "audit_unavailable"}),
+        OpError::Cancelled => json!({"reason": "cancelled"}),
+        OpError::TookTooLong { limit } => json!({"reason": "took_too_long", "timeout_seconds": limit.as_secs()}),
+        OpError::Internal(_) => json!({"reason": "internal"}),
+    };
+    with_operation(details, context)
+}
+
+/// Returns the wire name of the capability behind a power.
+#[must_use]
+pub const fn capability_name(power: Power) -> &'static str {
+    match power {
+        Power::Files => Capability::Files.name(),
+        Power::Attach => Capability::DirectoryBrowse.name(),
+        Power::Shell => Capability::Shell.name(),
+        Power::ComputerUse | Power::Clipboard => Capability::ComputerUse.name(),
+        Power::LocalModel => Capability::LocalLlm.name(),
+        Power::Hardware => "hardware",
+    }
+}
+
+fn with_operation(details: Value, context: &ReplyContext) -> Value {
+    let mut map = match details {
+        Value::Object(map) => map,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    };
+    map.insert("op".to_owned(), json!(context.op));
+    if let Some((src, dst)) = &context.moved {
+        map.insert("src".to_owned(), json!(src));
+        map.insert("dst".to_owned(), json!(dst));
+    }
+    Value::Object(map)
+}
+
+/// Both keys: ours and the one that the platform looks for.
+fn consent(power: Power, reason: &str) -> Value {
+    let name = capability_name(power);
+    json!({"capability": name, "required_capability": name, "reason": reason})
+}
+
+fn overloaded(reason: &str, max: u32) -> Value {
+    match reason {
+        "active_sessions" => json!({"reason": reason, "max_active_sessions": max}),
+        _ => json!({"reason": reason, "max_concurrent": max}),
+    }
+}
+
+const fn refusal_name(reason: RefusalReason) -> Option<&'static str> {
+    match reason {
+        RefusalReason::Outside => None,
+        RefusalReason::RootItself => Some("root_itself"),
+        RefusalReason::RootChanged => Some("root_changed"),
+        RefusalReason::Protected => Some("protected"),
+    }
+}
+
+const fn bad_path_name(reason: BadPathReason) -> &'static str {
+    match reason {
+        BadPathReason::Characters => "characters",
+        BadPathReason::TooLong => "too_long",
+        BadPathReason::Unresolvable => "unresolvable",
+        BadPathReason::Stream => "stream",
+    }
+}
+
+/// Text from a request can be as long as a frame; an answer must not be.
+pub(crate) fn clip(text: &str) -> String {
+    let head = super::codec::cut_at(text, DETAIL_TEXT_MAX);
+    if head.len() == text.len() { text.to_owned() } else { format!("{head}…") }
+}
+
+#[cfg(test)]
+#[path = "errors_tests.rs"]
+mod tests;
