@@ -1,0 +1,233 @@
+//! Whole-or-nothing replacement of one file: a temporary file in the same folder, then one rename (invariant 7).
+//!
+//! The temporary file is never wider than what it replaces, not even for an instant: it starts with mode 0600 and gets
+//! owner, extended attributes (access control lists among them) and at last the mode of the file it replaces. Set-id
+//! bits and file capabilities are dropped, as the kernel does when content is written. For a new file the system applies
+//! the user's mask and the folder's default list by itself.
+
+use std::ffi::{CStr, OsStr, OsString};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt;
+
+use drawbridge_core::IoReason;
+use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use super::fault::PathFault;
+use super::folder::{Facts, Folder, Overwrite};
+
+/// How much is written or copied between two looks at the cancel flag.
+const CHUNK_BYTES: usize = 1024 * 1024;
+
+/// A file under a temporary name. Dropped without [`Pending::publish`], it is removed.
+#[derive(Debug)]
+pub struct Pending {
+    folder: Folder,
+    name: OsString,
+    file: File,
+    live: bool,
+}
+
+impl Pending {
+    /// Starts a file in a folder: one that takes the place of `former`, or a new one.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn start(folder: &Folder, former: Option<&Facts>) -> Result<Self, PathFault> {
+        let mode = if former.is_some() { 0o600 } else { 0o666 };
+        for _ in 0..16 {
+            let name = temporary_name()?;
+            match folder.create_file(&name, mode) {
+                Ok(file) => return Ok(Self { folder: folder.clone(), name, file, live: true }),
+                Err(PathFault::Exists) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Err(PathFault::file(IoReason::Io, "no free name for a temporary file"))
+    }
+
+    /// Returns the open file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Writes content, looking at `cancelled` in between.
+    ///
+    /// # Errors
+    /// What the file system says; none when cancelled.
+    pub fn write(&mut self, content: &[u8], cancelled: &dyn Fn() -> bool) -> Result<Option<()>, PathFault> {
+        for chunk in content.chunks(CHUNK_BYTES) {
+            if cancelled() {
+                return Ok(None);
+            }
+            self.file.write_all(chunk).map_err(|fault| PathFault::from_io(&fault))?;
+        }
+        Ok(Some(()))
+    }
+
+    /// Takes over owner, extended attributes and mode of the file that is replaced.
+    ///
+    /// # Errors
+    /// What the file system says. An owner or group that this user may not give is left out, and the group then gets no
+    /// more than others have.
+    pub fn dress_like(&self, former: &File, facts: &Facts) -> Result<(), PathFault> {
+        let mine = Facts::of_file(&self.file)?;
+        let mut mode = facts.mode & 0o1777;
+        if mine.uid != facts.uid {
+            give(&self.file, Some(facts.uid), None)?;
+        }
+        if mine.gid != facts.gid && !give(&self.file, None, Some(facts.gid))? {
+            mode = (mode & !0o070) | (mode & 0o070 & ((mode & 0o007) << 3));
+        }
+        copy_attributes(former, &self.file)?;
+        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
+    }
+
+    /// Gives the file its name, after making its content durable, and makes the name durable.
+    ///
+    /// # Errors
+    /// [`PathFault::Exists`] with [`Overwrite::Never`], or what the file system says.
+    pub fn publish(mut self, name: &OsStr, overwrite: Overwrite) -> Result<Facts, PathFault> {
+        self.file.sync_all().map_err(|fault| PathFault::from_io(&fault))?;
+        let renamed = self.folder.rename(&self.name, &self.folder, name, overwrite);
+        renamed.map_err(super::folder::RenameFault::into_path_fault)?;
+        self.live = false;
+        self.folder.sync()?;
+        Facts::of_file(&self.file)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.live {
+            // Nothing can be done about a failure here; the name says whose file it is.
+            let _ = self.folder.remove_file(&self.name);
+        }
+    }
+}
+
+/// Copies content between open files, holes kept where the system can, looking at `cancelled` in between.
+///
+/// # Errors
+/// What the file system says; none when cancelled.
+pub fn copy_contents(from: &File, to: &File, cancelled: &dyn Fn() -> bool) -> Result<Option<u64>, PathFault> {
+    if rustix::fs::ioctl_ficlone(to, from).is_ok() {
+        return Ok(Some(Facts::of_file(to)?.size_bytes));
+    }
+    let mut offset = 0_u64;
+    let mut buffer = vec![0_u8; CHUNK_BYTES];
+    let mut to = to;
+    let mut reader = Positioned { file: from, offset: &mut offset };
+    loop {
+        if cancelled() {
+            return Ok(None);
+        }
+        let count = reader.read(&mut buffer).map_err(|fault| PathFault::from_io(&fault))?;
+        if count == 0 {
+            break;
+        }
+        let chunk = buffer.get(..count).unwrap_or_default();
+        to.write_all(chunk).map_err(|fault| PathFault::from_io(&fault))?;
+    }
+    Ok(Some(offset))
+}
+
+/// Reads at a place of its own, so that the position of a shared handle does not matter.
+struct Positioned<'a> {
+    file: &'a File,
+    offset: &'a mut u64,
+}
+
+impl std::io::Read for Positioned<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = std::os::unix::fs::FileExt::read_at(self.file, buffer, *self.offset)?;
+        *self.offset += u64::try_from(count).unwrap_or(0);
+        Ok(count)
+    }
+}
+
+/// Sets access and change times of a file.
+pub(super) fn set_times(file: &File, facts: &Facts) -> Result<(), PathFault> {
+    Ok(rustix::fs::futimens(file, &times_of(facts))?)
+}
+
+pub(super) fn times_of(facts: &Facts) -> Timestamps {
+    Timestamps { last_access: timespec(facts.atime_ns), last_modification: timespec(facts.mtime_ns) }
+}
+
+fn timespec(ns: i128) -> Timespec {
+    let seconds = i64::try_from(ns.div_euclid(1_000_000_000)).unwrap_or(0);
+    let rest = i64::try_from(ns.rem_euclid(1_000_000_000)).unwrap_or(0);
+    Timespec { tv_sec: seconds, tv_nsec: rest }
+}
+
+/// Returns false when this user may not give it away.
+pub(super) fn give(file: &File, uid: Option<u32>, gid: Option<u32>) -> Result<bool, PathFault> {
+    match rustix::fs::fchown(file, uid.map(Uid::from_raw), gid.map(Gid::from_raw)) {
+        Ok(()) => Ok(true),
+        Err(Errno::PERM | Errno::INVAL | Errno::NOTSUP) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Makes the extended attributes of `to` those of `from`, as far as this user and the file system can.
+pub(super) fn copy_attributes(from: &File, to: &File) -> Result<(), PathFault> {
+    let wanted = attribute_names(from)?;
+    for name in attribute_names(to)? {
+        if !wanted.contains(&name) && name == c"system.posix_acl_access".to_bytes() {
+            tolerate(with_name(&name, |name| rustix::fs::fremovexattr(to, name)))?;
+        }
+    }
+    for name in wanted {
+        if name == b"security.capability" {
+            continue;
+        }
+        let size = match with_name(&name, |name| rustix::fs::fgetxattr(from, name, &mut [0_u8; 0][..])) {
+            Ok(size) => size,
+            Err(Errno::NODATA | Errno::NOTSUP | Errno::PERM | Errno::ACCESS) => continue,
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut value = vec![0_u8; size];
+        let Ok(size) = with_name(&name, |name| rustix::fs::fgetxattr(from, name, &mut value[..])) else { continue };
+        value.truncate(size);
+        tolerate(with_name(&name, |name| rustix::fs::fsetxattr(to, name, &value, XattrFlags::empty())))?;
+    }
+    Ok(())
+}
+
+fn attribute_names(file: &File) -> Result<Vec<Vec<u8>>, PathFault> {
+    let size = match rustix::fs::flistxattr(file, &mut [0_u8; 0][..]) {
+        Ok(size) => size,
+        Err(Errno::NOTSUP) => return Ok(Vec::new()),
+        Err(errno) => return Err(errno.into()),
+    };
+    let mut list = vec![0_u8; size];
+    let size = rustix::fs::flistxattr(file, &mut list[..])?;
+    list.truncate(size);
+    Ok(list.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+}
+
+fn with_name<T>(name: &[u8], call: impl FnOnce(&CStr) -> Result<T, Errno>) -> Result<T, Errno> {
+    let name = std::ffi::CString::new(name).map_err(|_| Errno::INVAL)?;
+    call(&name)
+}
+
+fn tolerate(result: Result<(), Errno>) -> Result<(), PathFault> {
+    match result {
+        Ok(()) | Err(Errno::NOTSUP | Errno::PERM | Errno::ACCESS | Errno::NODATA) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// A name that nobody guesses and that says whose file this is.
+pub(super) fn temporary_name() -> Result<OsString, PathFault> {
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(|fault| PathFault::file(IoReason::Io, &fault.to_string()))?;
+    let mut name = b".drawbridge-".to_vec();
+    for byte in random {
+        name.extend_from_slice(format!("{byte:02x}").as_bytes());
+    }
+    Ok(OsStr::from_bytes(&name).to_os_string())
+}
