@@ -66,7 +66,7 @@ impl std::fmt::Debug for Reply {
     }
 }
 
-/// The frame would have this many bytes.
+/// The frame would have this many bytes before its tail.
 struct TooLong(usize);
 
 impl Reply {
@@ -80,7 +80,8 @@ impl Reply {
                 return Self::failure(id, wire_code(error), &error.to_string(), error_details(error, context));
             }
         };
-        let room = FRAME_LIMIT_BYTES - tail_len(limits.max_concurrent);
+        let tail = tail_len(limits.max_concurrent);
+        let room = FRAME_LIMIT_BYTES - tail;
         let written = match outcome {
             Outcome::Command(result) => Ok(command(id, result, limits, room)),
             Outcome::Contents(contents) => file_contents(id, contents, room).map(|body| (body, false)),
@@ -98,7 +99,7 @@ impl Reply {
         };
         match written {
             Ok((body, output_cut)) => Self { id: id.clone(), body, error: None, output_cut },
-            Err(TooLong(bytes)) => Self::over_frame(id, context, limits, bytes),
+            Err(TooLong(bytes)) => Self::over_frame(id, context, limits, bytes + tail),
         }
     }
 
@@ -253,8 +254,14 @@ fn command(id: &RequestId, result: &CommandResult, limits: &Limits, room: usize)
     };
     let escaped = budget.saturating_sub(CUT_MARKER_ESCAPED);
     let raw = usize::try_from(limits.max_file_size_bytes).unwrap_or(usize::MAX).saturating_sub(CUT_MARKER.len());
-    let stderr = fit(stderr, escaped, raw);
-    let stdout = fit(&result.stdout, escaped - escaped_len(stderr).min(escaped), raw - stderr.len());
+    let kept = fit(stderr, escaped, raw);
+    // What is left of stdout goes before the first byte of stderr does.
+    let stdout = if kept.len() < stderr.len() {
+        ""
+    } else {
+        fit(&result.stdout, escaped - escaped_len(kept).min(escaped), raw - kept.len())
+    };
+    let stderr = kept;
     body.reserve_exact(escaped_len(stderr) + escaped_len(stdout) + CUT_MARKER_ESCAPED + fixed + 128);
     push_string(&mut body, stdout);
     body.push_str(",\"stderr\":\"");

@@ -208,11 +208,14 @@ fn protocol(code: u16, close_reason: &str, what: &str) -> Failed {
 
 /// The protocol document's JSON reason, shortened until it fits into a close frame.
 fn version_mismatch(platform_max: &str, hint: &str, what: &str) -> Failed {
+    // Plain characters take one byte each in JSON, so that the hint alone has to give way.
+    let platform_max: String =
+        platform_max.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').take(8).collect();
     let reason = |hint: &str| {
         json!({
             "error": "PROTOCOL_VERSION_MISMATCH",
             "shim_max": VERSION,
-            "platform_max": cut_at(platform_max, 8),
+            "platform_max": platform_max,
             "hint": hint,
         })
         .to_string()
