@@ -3,10 +3,8 @@ use crate::executor::codec::{Incoming, decode};
 
 fn operation_of(type_name: &str, payload: &str) -> Result<Operation, OpError> {
     let text = format!(r#"{{"type": "{type_name}", "id": "a", "payload": {payload}}}"#);
-    match decode(&text) {
-        Incoming::Request(request) => request.operation(),
-        other => panic!("{other:?}"),
-    }
+    let Incoming::Request(request) = decode(&text) else { panic!("no request: {text}") };
+    request.operation()
 }
 
 fn file(type_name: &str, payload: &str) -> FileOp {

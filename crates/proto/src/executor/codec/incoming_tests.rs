@@ -3,10 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn request(text: &str) -> Request<'_> {
-    match decode(text) {
-        Incoming::Request(request) => request,
-        other => panic!("{other:?}"),
-    }
+    let Incoming::Request(request) = decode(text) else { panic!("no request: {text}") };
+    request
 }
 
 #[test]

@@ -50,17 +50,13 @@ fn ran(stdout: String, stderr: String, output_truncated: bool) -> Outcome {
 }
 
 fn result_of(reply: Reply) -> wire::CommandResult {
-    match parsed(reply) {
-        FromClient::CommandResult(result) => result,
-        other => panic!("{other:?}"),
-    }
+    let FromClient::CommandResult(result) = parsed(reply) else { panic!("no result") };
+    result
 }
 
 fn error_of(reply: Reply) -> wire::Error {
-    match parsed(reply) {
-        FromClient::Error(error) => error,
-        other => panic!("{other:?}"),
-    }
+    let FromClient::Error(error) = parsed(reply) else { panic!("no error") };
+    error
 }
 
 #[test]
@@ -162,7 +158,7 @@ fn a_marker_that_is_there_already_is_not_repeated() {
 
 #[test]
 fn cut_output_keeps_whole_letters_and_the_size_limit() {
-    for lead in 0..6 {
+    for lead in 0..3 {
         let stdout = format!("{}{}", "a".repeat(lead), "\u{1}✓".repeat(1_900_000));
         let limits = Limits { max_file_size_bytes: 7_600_006, ..Limits::default() };
         let outcome = ran(stdout.clone(), String::new(), false);

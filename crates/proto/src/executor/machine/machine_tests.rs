@@ -160,10 +160,9 @@ fn control_ack(more: &Value) -> Value {
 fn sent(effects: &[Effect]) -> Vec<Value> {
     effects
         .iter()
-        .filter_map(|effect| match effect {
-            Effect::Send(text) => Some(serde_json::from_str(text).unwrap()),
-            _ => None,
-        })
+        .filter_map(
+            |effect| if let Effect::Send(text) = effect { Some(serde_json::from_str(text).unwrap()) } else { None },
+        )
         .collect()
 }
 
