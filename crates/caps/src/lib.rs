@@ -2,6 +2,8 @@
 //!
 //! A capability runs what was permitted and nothing else: it never asks and never reads settings.
 
+pub mod files;
+
 use std::sync::Arc;
 
 use drawbridge_core::{Limits, OpError, Outcome, Power};

@@ -28,8 +28,8 @@ pub use access::{Change, Stamp};
 pub use fault::{PathFault, RootFault};
 pub use folder::{Facts, Folder, Kind, Overwrite, RenameFault};
 pub use lexical::{Component, Rules, lexical};
-pub use replace::{Pending, copy_contents};
-pub use tree::{Survey, TREE_DEPTH_LIMIT, copy_tree, remove_tree, survey};
+pub use replace::{Pending, copy_contents, temporary_name};
+pub use tree::{Survey, TREE_DEPTH_LIMIT, copy_tree, remove_own_tree, remove_tree, survey};
 pub use walk::{Found, Last, Missing, Reached, Spot, Trail};
 
 /// Which folder this is, as taken from its handle.

@@ -135,6 +135,21 @@ impl Folder {
         Ok(Self::from_handle(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
+    /// Opens a folder of our own, making it with mode 0700 if it is missing.
+    ///
+    /// # Errors
+    /// What the file system says; [`IoReason::PermissionDenied`] when others may enter it and that cannot be changed.
+    pub fn open_private(path: &Path) -> Result<Self, PathFault> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|fault| PathFault::from_io(&fault))?;
+        let folder = Self::open_ambient(path)?;
+        if folder.facts_here()?.mode & 0o077 != 0 {
+            rustix::fs::chmodat(folder.handle(), ".", Mode::RWXU, AtFlags::empty())?;
+        }
+        Ok(folder)
+    }
+
     pub(super) fn from_handle(handle: OwnedFd) -> Self {
         Self { handle: Arc::new(handle) }
     }
@@ -156,6 +171,18 @@ impl Folder {
     pub fn child(&self, name: &OsStr) -> Result<Self, PathFault> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self::from_handle(open_beneath(self.handle(), name, flags, Mode::empty())?))
+    }
+
+    /// Tells whether something has this name.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn exists(&self, name: &OsStr) -> Result<bool, PathFault> {
+        match self.facts(name) {
+            Ok(_) => Ok(true),
+            Err(PathFault::NotFound) => Ok(false),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Returns the facts of an entry, a link's own where it is one.

@@ -85,6 +85,23 @@ impl Pending {
         Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
+    /// Gives the file an earlier owner, mode and times.
+    ///
+    /// # Errors
+    /// What the file system says. As in [`Pending::dress_like`], an owner or group may be left out.
+    pub fn dress_as(&self, former: &Facts) -> Result<(), PathFault> {
+        let mine = Facts::of_file(&self.file)?;
+        let mut mode = former.mode & 0o1777;
+        if mine.uid != former.uid {
+            give(&self.file, Some(former.uid), None)?;
+        }
+        if mine.gid != former.gid && !give(&self.file, None, Some(former.gid))? {
+            mode = (mode & !0o070) | (mode & 0o070 & ((mode & 0o007) << 3));
+        }
+        rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?;
+        set_times(&self.file, former)
+    }
+
     /// Gives the file its name, after making its content durable, and makes the name durable.
     ///
     /// # Errors
@@ -221,8 +238,11 @@ fn tolerate(result: Result<(), Errno>) -> Result<(), PathFault> {
     }
 }
 
-/// A name that nobody guesses and that says whose file this is.
-pub(super) fn temporary_name() -> Result<OsString, PathFault> {
+/// Returns a name that nobody guesses and that says whose file this is.
+///
+/// # Errors
+/// When the system has no randomness.
+pub fn temporary_name() -> Result<OsString, PathFault> {
     let mut random = [0_u8; 8];
     getrandom::fill(&mut random).map_err(|fault| PathFault::file(IoReason::Io, &fault.to_string()))?;
     let mut name = b".drawbridge-".to_vec();

@@ -74,19 +74,36 @@ fn look_over(
 /// As [`survey`]; what was removed before the fault stays removed.
 pub fn remove_tree(parent: &Folder, name: &OsStr) -> Result<(), PathFault> {
     let top = parent.facts(name)?;
-    remove(parent, name, &top, &top, 0)
+    remove(parent, name, &top, &Removal { top, own: false }, 0)
 }
 
-fn remove(parent: &Folder, name: &OsStr, facts: &Facts, top: &Facts, depth: usize) -> Result<(), PathFault> {
+/// Removes a tree in a folder that is ours alone, also where its modes forbid that.
+///
+/// # Errors
+/// As [`remove_tree`].
+pub fn remove_own_tree(parent: &Folder, name: &OsStr) -> Result<(), PathFault> {
+    let top = parent.facts(name)?;
+    remove(parent, name, &top, &Removal { top, own: true }, 0)
+}
+
+struct Removal {
+    top: Facts,
+    own: bool,
+}
+
+fn remove(parent: &Folder, name: &OsStr, facts: &Facts, how: &Removal, depth: usize) -> Result<(), PathFault> {
     if facts.kind != Kind::Folder {
         return parent.remove_file(name);
+    }
+    if how.own && facts.mode & 0o700 != 0o700 {
+        rustix::fs::chmodat(parent.handle(), name, Mode::RWXU, AtFlags::empty())?;
     }
     let folder = enter(parent, name, depth)?;
     // The names come first: removing while reading may skip entries on some file systems.
     for name in names(&folder)? {
         let facts = folder.facts(&name)?;
-        same_mount(&facts, top)?;
-        remove(&folder, &name, &facts, top, depth + 1)?;
+        same_mount(&facts, &how.top)?;
+        remove(&folder, &name, &facts, how, depth + 1)?;
     }
     parent.remove_folder(name)
 }
