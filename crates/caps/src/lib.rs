@@ -2,6 +2,7 @@
 //!
 //! A capability runs what was permitted and nothing else: it never asks and never reads settings.
 
+pub mod browse;
 pub mod files;
 
 use std::sync::Arc;

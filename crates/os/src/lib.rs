@@ -1,4 +1,10 @@
 //! The only home of system calls: directory handles, processes, sandbox, keychain, machine identity.
 
+pub mod folders;
+pub mod keychain;
 pub mod local_socket;
+pub mod lockfile;
+pub mod machine;
+pub mod private;
+pub mod process;
 pub mod root;

@@ -154,8 +154,15 @@ impl Folder {
         Self { handle: Arc::new(handle) }
     }
 
-    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+    pub(crate) fn handle(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
+    }
+
+    /// Tells whether this user can read, write and enter the folder.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        let access = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        rustix::fs::accessat(self.handle(), ".", access, AtFlags::EACCESS).is_ok()
     }
 
     /// Opens whatever has this name, without following it and without opening its content.

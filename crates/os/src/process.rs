@@ -1,0 +1,189 @@
+//! Starting a command and ending all of it (DESIGN §7, spec 9.5).
+//!
+//! A command gets a session of its own, no terminal, no input, no inherited handle above 2 and exactly the environment
+//! that is given. A [`Tree`] is everything that came out of it, also what left its process group or session.
+//!
+//! The process that hosts the engine calls [`adopt_orphans`] once, first thing: from then on whatever a command leaves
+//! behind becomes a child of this process, so it can be found, ended and reaped. A stray is told from the children of
+//! other parts of the program by its session: commands never share ours. So other parts may start programs as they
+//! like, but must not give them a session of their own.
+//!
+//! Deliberately absent: what may be run, with which limits; that is decided by the callers.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(all(unix, not(target_os = "linux")))]
+mod unix;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(all(unix, not(target_os = "linux")))]
+use unix as system;
+
+use std::ffi::OsString;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use tokio::process::{Child, ChildStderr, ChildStdout};
+
+use crate::root::Folder;
+
+/// The variable by which everything that a command starts is recognised.
+pub const MARKER_VARIABLE: &str = "DRAWBRIDGE_COMMAND";
+
+/// What to start and how.
+#[derive(Debug)]
+pub struct Start {
+    /// The program, as an absolute path.
+    pub program: PathBuf,
+    /// What the program sees as its own name.
+    pub name: OsString,
+    /// The arguments after the name.
+    pub args: Vec<OsString>,
+    /// The whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The folder to start in, as a handle; none for a program that finds its own.
+    pub folder: Option<Folder>,
+    /// A handle that the program gets at the number it has here.
+    pub pass: Option<OwnedFd>,
+    /// The program is the wall around the command (two processes deep) and must not be asked to end before it.
+    pub wrapped: bool,
+}
+
+/// A command that was started.
+#[derive(Debug)]
+pub struct Running {
+    /// Its standard output.
+    pub stdout: Option<ChildStdout>,
+    /// Its standard error.
+    pub stderr: Option<ChildStderr>,
+    child: Child,
+    tree: Tree,
+}
+
+impl Running {
+    /// Waits for the first process and returns its status: −n after signal n. Safe to drop and call again.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub async fn wait(&mut self) -> std::io::Result<i32> {
+        Ok(system::code_of(self.child.wait().await?))
+    }
+
+    /// Returns the handle on everything that the command started.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        self.tree.clone()
+    }
+
+    /// Ends what is left and takes the first process out of the process table.
+    ///
+    /// # Errors
+    /// [`StillAlive`] when something could not be ended.
+    pub async fn end(&mut self) -> Result<(), StillAlive> {
+        let tree = self.tree();
+        let ended = tokio::task::spawn_blocking(move || tree.kill()).await;
+        let _ = self.child.wait().await;
+        self.tree.forget();
+        ended.unwrap_or(Err(StillAlive { count: 1 }))
+    }
+}
+
+/// A command whose owner is gone must be gone, too.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.tree.is_forgotten() {
+            return;
+        }
+        let tree = self.tree.clone();
+        // A thread and not a task: the runtime may be on its way down.
+        let spawned = std::thread::Builder::new().name("end-command".to_owned()).spawn(move || {
+            let _ = tree.kill();
+            tree.forget();
+        });
+        if spawned.is_err() {
+            let _ = self.tree.kill();
+            self.tree.forget();
+        }
+    }
+}
+
+/// Something survived every attempt to end it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{count} processes of the command could not be ended")]
+pub struct StillAlive {
+    /// How many.
+    pub count: usize,
+}
+
+/// Everything that came out of one command.
+#[derive(Debug, Clone)]
+pub struct Tree(system::Tree);
+
+impl Tree {
+    /// Asks all of it to end. Blocks for a moment.
+    pub fn terminate(&self) {
+        self.0.terminate();
+    }
+
+    /// Ends all of it and makes sure that nothing is left. Blocks, usually for milliseconds, at most two seconds.
+    ///
+    /// # Errors
+    /// [`StillAlive`] when something is left after that, for example a process in an uninterruptible wait.
+    pub fn kill(&self) -> Result<(), StillAlive> {
+        self.0.kill()
+    }
+
+    /// Tells whether nothing is left besides the first process, and reaps what has ended. Cheap.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+
+    /// Lists the ids of all living processes of it. Walks the process table; for checks and tests.
+    #[must_use]
+    pub fn members(&self) -> Vec<i32> {
+        self.0.members()
+    }
+
+    fn forget(&self) {
+        self.0.forget();
+    }
+
+    fn is_forgotten(&self) -> bool {
+        self.0.is_forgotten()
+    }
+}
+
+/// Makes orphans of commands children of this process. Called once by the process that hosts the engine, before the
+/// first command; on systems without such a thing it does nothing.
+///
+/// # Errors
+/// When the system refuses.
+pub fn adopt_orphans() -> std::io::Result<()> {
+    system::adopt_orphans()
+}
+
+/// Starts a command. Must be called within a tokio runtime.
+///
+/// # Errors
+/// What the system says: not found, not executable, out of processes.
+pub fn spawn(start: Start) -> std::io::Result<Running> {
+    let marker = random_marker()?;
+    let mut command = tokio::process::Command::new(&start.program);
+    command.args(&start.args).env_clear().envs(start.env).env(MARKER_VARIABLE, &marker);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    system::prepare(&mut command, start.name, start.folder, start.pass.as_ref().map(AsRawFd::as_raw_fd));
+    let (mut child, tree) = system::spawn_registered(&mut command, marker, start.wrapped)?;
+    Ok(Running { stdout: child.stdout.take(), stderr: child.stderr.take(), child, tree: Tree(tree) })
+}
+
+fn random_marker() -> std::io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
+    Ok(bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
+}
+
+#[cfg(test)]
+#[path = "process/process_tests.rs"]
+mod tests;
