@@ -1,8 +1,8 @@
 //! The local control socket: the command line's door to a running engine (DESIGN §6).
 //!
-//! One JSON object a line, both ways. A request is `{"id":n,"command":…}` with the fields of [`crate::Command`], or
-//! `{"id":n,"command":"snapshot"}`. The answer is `{"id":n,"reply":…}`, `{"id":n,"snapshot":…}` or
-//! `{"id":n,"error":{"code","message"}}`. Only programs of the same user get through; what widens a power or answers a
+//! One JSON object a line, both ways. A request is `{"request":n,"command":…}` with the fields of [`crate::Command`], or
+//! `{"request":n,"command":"snapshot"}`. The answer is `{"request":n,"reply":…}`, `{"request":n,"snapshot":…}` or
+//! `{"request":n,"error":{"code","message"}}`. Only programs of the same user get through; what widens a power or answers a
 //! question needs more than that, see [`ControlOptions`].
 
 mod client;

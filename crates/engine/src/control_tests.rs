@@ -1,1 +1,159 @@
+//! The socket with a scripted engine behind it.
 
+use std::sync::Arc;
+
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::handle::{Command, CommandError, EngineHandle, Reply};
+use crate::view::{AccountState, AccountView, AuditView, LinkState, LinkView, PromptAnswer, ShellView, Snapshot};
+
+struct Rig {
+    path: PathBuf,
+    stop: CancellationToken,
+    served: tokio::task::JoinHandle<std::io::Result<()>>,
+    seen: mpsc::UnboundedReceiver<Command>,
+    _folder: tempfile::TempDir,
+}
+
+async fn rig(options: ControlOptions) -> Rig {
+    let folder = tempfile::tempdir().unwrap();
+    let path = socket_path(folder.path());
+    let (commands, mut asked) = mpsc::channel::<(Command, crate::handle::Answer)>(4);
+    let (_, snapshots) = watch::channel(Arc::new(snapshot()));
+    let (seen_by, seen) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Some((command, answer)) = asked.recv().await {
+            seen_by.send(command).unwrap();
+            answer.send(Ok(Reply::Done)).unwrap();
+        }
+    });
+    let stop = CancellationToken::new();
+    let (handle, at, until) = (EngineHandle { commands, snapshots }, path.clone(), stop.clone());
+    let served = tokio::spawn(async move { serve(handle, &at, options, until).await });
+    while !path.exists() {
+        tokio::task::yield_now().await;
+    }
+    Rig { path, stop, served, seen, _folder: folder }
+}
+
+fn snapshot() -> Snapshot {
+    Snapshot {
+        version: "0.1.0".to_owned(),
+        raised: false,
+        trouble: None,
+        account: AccountView {
+            state: AccountState::SignedIn,
+            platform_url: "https://platform.example".to_owned(),
+            authorize_url: None,
+            problem: None,
+        },
+        link: LinkView { state: LinkState::Connected, reason: None },
+        chats: Vec::new(),
+        powers: Vec::new(),
+        shell: ShellView { mode: "confined".to_owned(), network: "none".to_owned(), confinement_missing: None },
+        prompts: Vec::new(),
+        activity: Vec::new(),
+        audit: AuditView { path: "audit.log".to_owned(), bytes: 0, records: 0, unavailable: false },
+    }
+}
+
+async fn raw(path: &Path, line: &[u8]) -> Value {
+    let mut stream = drawbridge_os::local_socket::connect(path).await.unwrap();
+    stream.write_all(line).await.unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).await.unwrap();
+    serde_json::from_str(&answer).unwrap()
+}
+
+#[tokio::test]
+async fn commands_and_the_picture_go_over_one_connection() {
+    let mut rig = rig(ControlOptions::default()).await;
+    let mut client = Client::connect(&rig.path).await.unwrap();
+
+    let raised = client.send(&Command::SetRaised { raised: true }).await.unwrap();
+    let picture = client.snapshot().await.unwrap();
+
+    assert_eq!((raised, picture), (Reply::Done, snapshot()));
+    assert_eq!(rig.seen.recv().await, Some(Command::SetRaised { raised: true }));
+}
+
+#[tokio::test]
+async fn malformed_requests_get_an_error_and_the_connection_goes_on() {
+    let rig = rig(ControlOptions::default()).await;
+    for line in [
+        "{",
+        "[]",
+        "{}",
+        r#"{"request":"x","command":"connect"}"#,
+        r#"{"request":1}"#,
+        r#"{"request":1,"command":"explode"}"#,
+    ] {
+        let answer = raw(&rig.path, format!("{line}\n").as_bytes()).await;
+        assert_eq!(answer["error"]["code"], "malformed", "{line}");
+    }
+    let huge = raw(&rig.path, &vec![b'x'; 70_000]).await;
+    assert_eq!(huge["error"]["code"], "too_long");
+
+    let mut stream = drawbridge_os::local_socket::connect(&rig.path).await.unwrap();
+    stream.write_all(b"nonsense\n{\"request\":7,\"command\":\"connect\"}\n").await.unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    lines.next_line().await.unwrap();
+    let second: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!(second, json!({ "request": 7, "reply": { "reply": "done" } }));
+}
+
+#[tokio::test]
+async fn the_socket_widens_no_power_and_answers_no_question_without_the_secret() {
+    let secret = Arc::new(SecretString::from("one-time"));
+    let closed = rig(ControlOptions::default()).await;
+    let mut open = rig(ControlOptions { answer_secret: Some(secret.clone()) }).await;
+    let answer = Command::AnswerPrompt { id: 3, answer: PromptAnswer::AllowOnce };
+    let full = Command::SetShell { mode: "full".to_owned(), network: "all".to_owned() };
+    let code = |result: Result<Reply, ControlError>| match result {
+        Err(ControlError::Refused(CommandError { code, .. })) => code,
+        other => panic!("{other:?}"),
+    };
+
+    let mut client = Client::connect(&closed.path).await.unwrap();
+    assert_eq!(code(client.send(&full).await), "window_only");
+    assert_eq!(code(client.send_with_secret(&answer, Some(&secret)).await), "answers_off");
+    let mut client = Client::connect(&open.path).await.unwrap();
+    assert_eq!(code(client.send(&answer).await), "wrong_secret");
+    assert_eq!(code(client.send(&Command::PromptPainted { id: 3 }).await), "window_only");
+    assert_eq!(client.send_with_secret(&answer, Some(&secret)).await.unwrap(), Reply::Done);
+
+    assert_eq!(open.seen.recv().await, Some(Command::PromptPainted { id: 3 }));
+    assert_eq!(open.seen.recv().await, Some(answer));
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_so() {
+    let rig = rig(ControlOptions::default()).await;
+    let mut held = Vec::new();
+    for _ in 0..MAX_CONNECTIONS {
+        let mut client = Client::connect(&rig.path).await.unwrap();
+        client.snapshot().await.unwrap();
+        held.push(client);
+    }
+
+    let refused = Client::connect(&rig.path).await.unwrap().snapshot().await;
+
+    assert!(matches!(refused, Err(ControlError::Refused(CommandError { code, .. })) if code == "busy"));
+}
+
+#[tokio::test]
+async fn an_engine_that_ends_takes_its_socket_along() {
+    let rig = rig(ControlOptions::default()).await;
+    let _idle = Client::connect(&rig.path).await.unwrap();
+
+    rig.stop.cancel();
+    rig.served.await.unwrap().unwrap();
+
+    assert!(!rig.path.exists());
+    assert!(matches!(Client::connect(&rig.path).await, Err(ControlError::NotRunning)));
+}

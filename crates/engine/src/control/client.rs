@@ -97,7 +97,7 @@ impl Client {
     async fn ask(&mut self, mut request: Value, wanted: &str) -> Result<Value, ControlError> {
         self.last_id += 1;
         if let Some(fields) = request.as_object_mut() {
-            fields.insert("id".to_owned(), Value::from(self.last_id));
+            fields.insert("request".to_owned(), Value::from(self.last_id));
         }
         let mut line = request.to_string();
         line.push('\n');
@@ -115,7 +115,7 @@ impl Client {
         if let Some(error) = answer.get_mut("error") {
             return Err(ControlError::Refused(serde_json::from_value(error.take()).map_err(broken)?));
         }
-        if answer.get("id").and_then(Value::as_u64) != Some(self.last_id) {
+        if answer.get("request").and_then(Value::as_u64) != Some(self.last_id) {
             return Err(broken("it answered something else"));
         }
         answer.get_mut(wanted).map(Value::take).ok_or_else(|| broken("its answer is empty"))

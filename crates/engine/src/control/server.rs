@@ -115,14 +115,14 @@ async fn respond(line: &[u8], handle: &EngineHandle, options: &ControlOptions) -
     let Some(fields) = request.as_object_mut() else {
         return malformed("the request is not a JSON object");
     };
-    let id = match fields.remove("id") {
+    let id = match fields.remove("request") {
         Some(id) if id.is_u64() => id,
-        _ => return malformed("the request has no number as its id"),
+        _ => return malformed("the request has no number in its field request"),
     };
     let secret = fields.remove("secret").and_then(|secret| secret.as_str().map(SecretString::from));
     if fields.get("command").and_then(Value::as_str) == Some("snapshot") {
         return match serde_json::to_value(handle.snapshot().as_ref()) {
-            Ok(snapshot) => json!({ "id": id, "snapshot": snapshot }),
+            Ok(snapshot) => json!({ "request": id, "snapshot": snapshot }),
             Err(err) => error(&id, &CommandError::new("internal", err.to_string())),
         };
     }
@@ -131,7 +131,7 @@ async fn respond(line: &[u8], handle: &EngineHandle, options: &ControlOptions) -
         Err(err) => return error(&id, &CommandError::new("malformed", format!("the command is not usable: {err}"))),
     };
     match run(command, secret.as_ref(), handle, options).await {
-        Ok(reply) => json!({ "id": id, "reply": reply }),
+        Ok(reply) => json!({ "request": id, "reply": reply }),
         Err(err) => error(&id, &err),
     }
 }
@@ -189,5 +189,5 @@ fn check_secret(given: Option<&SecretString>, options: &ControlOptions) -> Resul
 }
 
 fn error(id: &Value, err: &CommandError) -> Value {
-    json!({ "id": id, "error": err })
+    json!({ "request": id, "error": err })
 }
