@@ -14,7 +14,6 @@ mod recording;
 mod shell;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -190,13 +189,16 @@ pub struct Envelope<M> {
 }
 
 /// Why a frame is not a message of the list asked for.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum FrameFault {
     /// Not JSON, not an object, or without `type`, `id` or an object as `payload`.
+    #[error("not a frame: {0}")]
     Malformed(String),
     /// A type that is not in the list.
+    #[error("unknown message type {0}")]
     UnknownType(String),
     /// The payload does not fit the type.
+    #[error("bad payload of {type_name}: {why}")]
     Payload {
         /// The type.
         type_name: String,
@@ -204,18 +206,6 @@ pub enum FrameFault {
         why: String,
     },
 }
-
-impl fmt::Display for FrameFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(why) => write!(f, "not a frame: {why}"),
-            Self::UnknownType(name) => write!(f, "unknown message type {name}"),
-            Self::Payload { type_name, why } => write!(f, "bad payload of {type_name}: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for FrameFault {}
 
 /// The outside of a frame, borrowed from its text. The payload stays unread.
 #[derive(Debug, Deserialize)]
