@@ -1,0 +1,356 @@
+//! The undo store: former contents, deleted trees and moves, kept so that a person can take a change back (invariant 7).
+//!
+//! A private folder holds `journal.jsonl`, one line for each state of an entry, and `kept/`, one file or tree for each
+//! entry that has content. A line is durable before the change it speaks of happens; what a crash leaves half done is
+//! put right when the store is opened. Deleted trees are renamed in where possible, so they keep modes, times and links.
+//!
+//! Deliberately absent: any decision who may restore, and any path that is not reached through an attached folder.
+
+mod journal;
+mod restore;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use drawbridge_core::{Clock, IoReason, SessionId, WallMs};
+use drawbridge_os::root::{
+    Change, Facts, Folder, Overwrite, PathFault, RenameFault, Root, RootFault, Spot, Stamp, copy_contents, copy_tree,
+    remove_own_tree, remove_tree, survey, temporary_name,
+};
+
+use journal::{Entry, Former, Journal, Left, Line, Place, State, names_of, tag};
+
+const KEPT: &str = "kept";
+
+/// What the store may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndoLimits {
+    /// Bytes of all kept content together; the oldest entries go first.
+    pub total_bytes: u64,
+    /// Older entries are dropped.
+    pub age: Duration,
+}
+
+impl Default for UndoLimits {
+    fn default() -> Self {
+        Self { total_bytes: 2 * 1024 * 1024 * 1024, age: Duration::from_secs(30 * 24 * 60 * 60) }
+    }
+}
+
+/// What an entry takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoKind {
+    /// A file got new content.
+    Replaced,
+    /// A file, link or folder was deleted.
+    Deleted,
+    /// Something was moved.
+    Moved,
+}
+
+/// One change that can be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoEntry {
+    /// Its number; rises and is never used again.
+    pub number: u64,
+    /// When the change happened.
+    pub at: WallMs,
+    /// The chat that made it; none for a copy that a restore made.
+    pub session: Option<String>,
+    /// What happened.
+    pub kind: UndoKind,
+    /// Where, as an absolute path.
+    pub path: String,
+    /// Where it went, for a move.
+    pub moved_to: Option<String>,
+    /// Bytes kept.
+    pub bytes: u64,
+    /// It was taken back already.
+    pub restored: bool,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The path that is back.
+    pub path: String,
+    /// What stood there and was newer, kept as entries of their own.
+    pub saved: Vec<u64>,
+}
+
+/// Why something cannot be kept or restored. Messages are for people.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoFault {
+    /// No such entry, or it was dropped for age or space.
+    #[error("there is no undo entry {0} any more")]
+    Unknown(u64),
+    /// It was taken back already.
+    #[error("undo entry {0} was taken back already")]
+    AlreadyRestored(u64),
+    /// The folder cannot be opened.
+    #[error("the folder of this change cannot be used: {0}")]
+    Root(#[from] RootFault),
+    /// Another folder stands at its path now.
+    #[error("another folder stands where the change was made; nothing was restored")]
+    OtherRoot,
+    /// What was moved is no longer where it went.
+    #[error("what was moved is no longer at {0}; nothing was restored")]
+    MovedOn(String),
+    /// A fault of the file system.
+    #[error("the change could not be taken back: {0}")]
+    Path(#[from] PathFault),
+}
+
+/// The store.
+#[derive(Debug)]
+pub struct UndoStore {
+    kept: Folder,
+    limits: UndoLimits,
+    clock: Arc<dyn Clock>,
+    inner: Mutex<Inner>,
+    restoring: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    journal: Journal,
+    entries: BTreeMap<u64, Entry>,
+    next: u64,
+    /// Never dropped for space while it is being restored.
+    in_use: Option<u64>,
+}
+
+impl UndoStore {
+    /// Opens the store in a folder of ours, making it with mode 0700, and puts right what a crash left half done.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn open(dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, PathFault> {
+        Self::open_with(dir, clock, UndoLimits::default())
+    }
+
+    /// As [`UndoStore::open`], with other limits.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn open_with(dir: &Path, clock: Arc<dyn Clock>, limits: UndoLimits) -> Result<Self, PathFault> {
+        let folder = Folder::open_private(dir)?;
+        let kept = Folder::open_private(&dir.join(KEPT))?;
+        let (mut entries, next) = journal::read(&folder)?;
+        entries.retain(|_, entry| is_whole(entry, &kept));
+        let mut strangers = Vec::new();
+        kept.for_each(|name, _| {
+            let known = name.to_str().and_then(|text| text.parse().ok()).is_some_and(|n: u64| entries.contains_key(&n));
+            if !known {
+                strangers.push(name.to_os_string());
+            }
+            Ok(())
+        })?;
+        for name in strangers {
+            remove_own_tree(&kept, &name)?;
+        }
+        let journal = Journal::rewrite(&folder, &entries, next)?;
+        let inner = Mutex::new(Inner { journal, entries, next, in_use: None });
+        let store = Self { kept, limits, clock, inner, restoring: Mutex::new(()) };
+        store.make_room(&mut store.lock(), 0)?;
+        Ok(store)
+    }
+
+    /// Returns the entries of one chat, or all, newest first.
+    #[must_use]
+    pub fn list(&self, session: Option<&SessionId>) -> Vec<UndoEntry> {
+        let inner = self.lock();
+        let wanted = |entry: &&Entry| session.is_none_or(|session| entry.session.as_deref() == Some(session.as_str()));
+        inner.entries.values().rev().filter(wanted).map(Entry::shown).collect()
+    }
+
+    /// Keeps what a change takes away, durably, and returns the number of the entry. For [`Change::Delete`] the thing is
+    /// taken over and no longer in its place afterwards; in all other cases everything stays as it is.
+    ///
+    /// # Errors
+    /// What the file system says, [`IoReason::NoSpace`] when it is larger than everything that may be kept; then nothing
+    /// was kept and nothing has moved.
+    pub fn keep(&self, session: Option<&SessionId>, change: &Change<'_>) -> Result<u64, PathFault> {
+        let mut inner = self.lock();
+        let number = inner.next;
+        let at_ms = self.clock.wall().0;
+        let start = |root: &Root, at: &Spot, kind| Entry::new(number, at_ms, session, root, at, kind);
+        match change {
+            Change::Replace { root, at, former } => {
+                let mut entry = start(root, at, journal::Kind::Replaced);
+                self.keep_content(&mut inner, &mut entry, former)?;
+                self.add(&mut inner, entry)?;
+            }
+            Change::Move { root, from, to, replaced } => {
+                let mut entry = start(root, from, journal::Kind::Moved);
+                entry.to = Some(Place::of(root, to));
+                if let Some(replaced) = replaced {
+                    self.keep_content(&mut inner, &mut entry, replaced)?;
+                }
+                self.add(&mut inner, entry)?;
+            }
+            Change::Delete { root, at } => {
+                let mut entry = start(root, at, journal::Kind::Deleted);
+                entry.bytes = survey(root, at)?.bytes;
+                self.make_room(&mut inner, entry.bytes)?;
+                self.take_over(&mut inner, entry, at)?;
+            }
+        }
+        Ok(number)
+    }
+
+    /// Notes what a change left in place, so that a restore can tell whether somebody worked on since.
+    pub fn changed(&self, number: u64, left: Option<Stamp>) {
+        let mut inner = self.lock();
+        let Some(mut entry) = inner.entries.get(&number).cloned() else { return };
+        entry.state = State::Done;
+        entry.left = left.map(Left::from);
+        // Without this line a restore saves what is there as if it were newer: nothing is lost.
+        let _ = self.update(&mut inner, entry);
+    }
+
+    /// Forgets an entry whose change did not happen.
+    pub fn forget(&self, number: u64) {
+        let mut inner = self.lock();
+        if inner.entries.get(&number).is_some_and(|entry| entry.kind != journal::Kind::Deleted) {
+            // What stays behind after a fault here is one entry too many, which restores what is there anyway.
+            let _ = self.drop_entry(&mut inner, number);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep_content(&self, inner: &mut Inner, entry: &mut Entry, former: &File) -> Result<(), PathFault> {
+        let facts = Facts::of_file(former)?;
+        self.make_room(inner, facts.size_bytes)?;
+        let name = kept_name(entry.number);
+        let kept = self.kept.create_file(&name, 0o600)?;
+        let copied = copy_contents(former, &kept, &|| false)
+            .and_then(|_| kept.sync_all().map_err(|fault| PathFault::from_io(&fault)))
+            .and_then(|()| self.kept.sync());
+        if let Err(fault) = copied {
+            let _ = self.kept.remove_file(&name);
+            return Err(fault);
+        }
+        entry.bytes = facts.size_bytes;
+        entry.former = Some(Former::from(&facts));
+        Ok(())
+    }
+
+    /// Writes the line of a new entry; on a fault what was kept for it goes again.
+    fn add(&self, inner: &mut Inner, entry: Entry) -> Result<(), PathFault> {
+        let number = entry.number;
+        if let Err(fault) = self.update(inner, entry) {
+            let _ = remove_own_tree(&self.kept, &kept_name(number));
+            return Err(fault);
+        }
+        inner.next = number + 1;
+        Ok(())
+    }
+
+    fn update(&self, inner: &mut Inner, entry: Entry) -> Result<(), PathFault> {
+        inner.journal.append(&Line::Entry(Box::new(entry.clone())))?;
+        inner.entries.insert(entry.number, entry);
+        Ok(())
+    }
+
+    /// Takes a deleted thing over. The line goes first: a crash right after the rename must not lose track of it.
+    fn take_over(&self, inner: &mut Inner, mut entry: Entry, at: &Spot) -> Result<(), PathFault> {
+        let number = entry.number;
+        let parked = temporary_name()?;
+        entry.parked = Some(tag(&parked));
+        self.add(inner, entry)?;
+        let name = kept_name(number);
+        let moved = match at.folder().rename(&at.name, &self.kept, &name, Overwrite::Never) {
+            Ok(()) => Ok(()),
+            Err(RenameFault::OtherDevice) => self.take_over_by_copy(at, &parked, &name),
+            Err(RenameFault::Path(fault)) => Err(fault),
+        };
+        if let Err(fault) = moved {
+            self.drop_entry(inner, number)?;
+            return Err(fault);
+        }
+        // It is away and kept; a folder that cannot be synced is no reason to say otherwise.
+        let _ = self.kept.sync();
+        let _ = at.folder().sync();
+        Ok(())
+    }
+
+    /// Takes it from its name first, so that the change is one step for everybody else, then copies it.
+    fn take_over_by_copy(&self, at: &Spot, parked: &OsStr, name: &OsStr) -> Result<(), PathFault> {
+        let park = at.folder().rename(&at.name, at.folder(), parked, Overwrite::Never);
+        park.map_err(RenameFault::into_path_fault)?;
+        let part = OsString::from(format!("{}.part", name.to_string_lossy()));
+        let copied = copy_tree(at.folder(), parked, &self.kept, &part, &|| false).and_then(|_| {
+            self.kept.rename(&part, &self.kept, name, Overwrite::Never).map_err(RenameFault::into_path_fault)
+        });
+        if let Err(fault) = copied {
+            let _ = remove_own_tree(&self.kept, &part);
+            let back = at.folder().rename(parked, at.folder(), &at.name, Overwrite::Never);
+            back.map_err(RenameFault::into_path_fault)?;
+            return Err(fault);
+        }
+        self.kept.sync()?;
+        // The copy is whole and durable; what cannot be removed here stays under a name that says whose it is.
+        let _ = remove_tree(at.folder(), parked);
+        Ok(())
+    }
+
+    /// Drops what is too old and the oldest beyond the limit, so that `bytes` more fit.
+    fn make_room(&self, inner: &mut Inner, bytes: u64) -> Result<(), PathFault> {
+        if bytes > self.limits.total_bytes {
+            return Err(PathFault::file(IoReason::NoSpace, "it is larger than everything that undo may keep"));
+        }
+        let oldest_ms = self.clock.wall().0 - i64::try_from(self.limits.age.as_millis()).unwrap_or(i64::MAX);
+        let mut total: u64 = inner.entries.values().map(|entry| entry.bytes).sum();
+        let mut gone = Vec::new();
+        for entry in inner.entries.values() {
+            if Some(entry.number) == inner.in_use {
+                continue;
+            }
+            let needs_room = total.saturating_add(bytes) > self.limits.total_bytes && entry.bytes > 0;
+            if entry.at_ms < oldest_ms || needs_room {
+                total = total.saturating_sub(entry.bytes);
+                gone.push(entry.number);
+            }
+        }
+        for number in gone {
+            self.drop_entry(inner, number)?;
+        }
+        Ok(())
+    }
+
+    fn drop_entry(&self, inner: &mut Inner, number: u64) -> Result<(), PathFault> {
+        inner.journal.append(&Line::Gone { number, next: inner.next })?;
+        inner.entries.remove(&number);
+        let name = kept_name(number);
+        if self.kept.exists(&name)? {
+            remove_own_tree(&self.kept, &name)?;
+        }
+        Ok(())
+    }
+}
+
+fn kept_name(number: u64) -> OsString {
+    OsString::from(number.to_string())
+}
+
+/// Tells whether an entry has what it needs. A deleted thing on another file system may still be parked in its folder.
+fn is_whole(entry: &Entry, kept: &Folder) -> bool {
+    let there = kept.exists(&kept_name(entry.number)).unwrap_or(false);
+    match (entry.state, entry.kind) {
+        (State::Restored, _) => true,
+        (State::Begun, journal::Kind::Deleted) => there || entry.parked.is_some(),
+        (State::Begun | State::Done, _) => there || entry.former.is_none() && entry.kind == journal::Kind::Moved,
+    }
+}
+
+#[cfg(test)]
+#[path = "undo_tests.rs"]
+mod tests;
