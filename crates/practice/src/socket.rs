@@ -1,7 +1,7 @@
 //! Both WebSocket end points with the checks and close codes of spec 15.1 to 15.3.
 
 use crate::oauth::{http_refusal, revoked_frame};
-use crate::state::{Link, Out, Refusal, Reply, Scope, Shared};
+use crate::state::{Fault, Link, Out, Refusal, Reply, Scope, Shared};
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -330,20 +330,20 @@ fn frame(shared: &Shared, n: u64, text: &str) -> Result<(), (&'static str, Strin
     if ["HELLO", "PING", "SESSION_REVOKED"].contains(&kind) {
         return Err(("stray_response", format!("{kind} is not for a machine to send here")));
     }
-    let wrong_capacity = shared.change(|s| {
-        let Some(link) = s.links.get_mut(&n) else { return Ok(None) };
+    shared.change(|s| {
+        let Some(link) = s.links.get_mut(&n) else { return Ok(()) };
         link.asked.retain(|_, a| a.born.elapsed().as_secs() < 900);
         let found = link.asked.iter().find(|(_, a)| a.id == id).map(|(order, a)| (*order, answers(&a.kind)));
         let Some((order, wanted)) = found else {
             return Err(("stray_response", format!("{kind} answers no open request ({id})")));
         };
         if kind == "CHUNK" {
-            return Ok(None);
+            return Ok(());
         }
         if kind != "ERROR" && kind != wanted && !wanted.is_empty() {
             return Err(("wrong_type", format!("{kind} came where {wanted} was due")));
         }
-        let Some(asked) = link.asked.remove(&order) else { return Ok(None) };
+        let Some(asked) = link.asked.remove(&order) else { return Ok(()) };
         // Requests sent before this one were surely read; later ones perhaps.
         let surely = link.asked.iter().filter(|(o, a)| **o < order && a.kind != "PING").count() as u64;
         let perhaps = link.asked.values().filter(|a| a.kind != "PING").count() as u64;
@@ -354,6 +354,10 @@ fn frame(shared: &Shared, n: u64, text: &str) -> Result<(), (&'static str, Strin
         if kind != "PONG" {
             link.capacity = capacity;
         }
+        // Told before the answer is handed over, so that whoever awaited it sees the fault.
+        if let Some(text) = wrong {
+            s.faults.push(Fault { link: n, kind: "capacity".to_owned(), text });
+        }
         let reply = Reply {
             kind: kind.to_owned(),
             payload: frame["payload"].clone(),
@@ -363,10 +367,6 @@ fn frame(shared: &Shared, n: u64, text: &str) -> Result<(), (&'static str, Strin
         if let Some(answer) = asked.answer {
             let _ = answer.send(reply);
         }
-        Ok(wrong)
-    })?;
-    if let Some(why) = wrong_capacity {
-        shared.fault(n, "capacity", why);
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -1,5 +1,5 @@
 //! The platform's own checks, seen by a bare client over real sockets.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::wildcard_enum_match_arm, missing_docs)]
 
 use drawbridge_practice::{Clocks, ConsentMode, Failure, Practice, PracticeOptions, Refusal, Scope, Switches};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -219,4 +219,29 @@ async fn foreign_pages_and_calls_without_the_token_are_refused() {
         403
     );
     assert_eq!(call().header("x-practice-token", p.api_token()).send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a_data_socket_must_name_the_folder_of_the_grant() {
+    let p = platform().await;
+    let access = signed_in(&p).await["access_token"].as_str().unwrap().to_owned();
+    let mut ws = up(&p, &access).await;
+    let chat = p.script().new_chat(Some("chat-1"));
+    let script = p.script();
+    let attaching = tokio::spawn(async move { script.attach("m1", &chat, "b", "d").await });
+    let asked = hear(&mut ws).await;
+    let record = json!({"session_id": "chat-1", "allowed_root": "/home/ann/work", "fingerprint": "a".repeat(64), "revision": 1, "root_grant": "v1.a.b"});
+    say(&mut ws, &json!({"type": "SESSION_ATTACHED", "id": asked["id"], "payload": record, "pending_capacity": 4}))
+        .await;
+    attaching.await.unwrap().unwrap();
+    let mut frame = hello();
+    frame["payload"]["allowed_root"] = json!("/home/ann/other");
+    let mut data = dial(&p, "/chat-1", &access).await.unwrap();
+    say(&mut data, &frame).await;
+    assert_eq!(hear(&mut data).await["close"], 4403);
+    assert_eq!(p.script().faults()[0].kind, "root_mismatch");
+    frame["payload"]["allowed_root"] = json!("/home/ann/work");
+    let mut data = dial(&p, "/chat-1", &access).await.unwrap();
+    say(&mut data, &frame).await;
+    assert_eq!(hear(&mut data).await["payload"]["session_id"], "chat-1");
 }
