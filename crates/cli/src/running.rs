@@ -1,0 +1,100 @@
+//! Commands that the running engine carries out.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use drawbridge_core::escape_outside_text;
+use drawbridge_engine::control::{Client, ControlError, socket_path};
+use drawbridge_engine::view::{PromptAnswer, UndoView};
+use drawbridge_engine::{Command, Reply};
+use drawbridge_os::folders::Folders;
+use secrecy::SecretString;
+
+use crate::args::Answer;
+use crate::out;
+
+/// The longest one-time secret, in bytes.
+const SECRET_LIMIT_BYTES: u64 = 1024;
+
+/// Connects to the running engine; none when there is none.
+///
+/// # Errors
+/// When one runs and cannot be talked to.
+pub(crate) async fn engine() -> anyhow::Result<Option<Client>> {
+    match Client::connect(&socket_path(&Folders::from_env()?.state)).await {
+        Ok(client) => Ok(Some(client)),
+        Err(ControlError::NotRunning) => Ok(None),
+        Err(err) => Err(err.into()),
+    }
+}
+
+pub(crate) async fn set_raised(raised: bool) -> anyhow::Result<u8> {
+    send(&Command::SetRaised { raised }, None).await
+}
+
+pub(crate) async fn undo_list(session_id: Option<String>, json: bool) -> anyhow::Result<u8> {
+    let Some(mut client) = engine().await? else { return Ok(not_running()) };
+    let Reply::Undo { entries } = client.send(&Command::UndoList { session_id }).await? else {
+        anyhow::bail!("the running Drawbridge answered something else");
+    };
+    for entry in entries {
+        out::line(&if json { serde_json::to_string(&entry)? } else { undo_line(&entry) })?;
+    }
+    Ok(0)
+}
+
+pub(crate) async fn undo_restore(numbers: Vec<u64>) -> anyhow::Result<u8> {
+    send(&Command::UndoRestore { numbers }, None).await
+}
+
+fn undo_line(entry: &UndoView) -> String {
+    let moved = entry.moved_to.as_ref().map(|to| format!(" -> {}", escape_outside_text(to))).unwrap_or_default();
+    let state = if entry.restored { "  taken back" } else { "" };
+    format!("{}  {}  {}{moved}{state}", entry.number, entry.kind, escape_outside_text(&entry.path))
+}
+
+pub(crate) async fn detach(session_id: String) -> anyhow::Result<u8> {
+    send(&Command::Detach { session_id }, None).await
+}
+
+pub(crate) async fn forget(session_id: String) -> anyhow::Result<u8> {
+    send(&Command::Forget { session_id }, None).await
+}
+
+pub(crate) async fn answer(id: u64, answer: Answer, secret_file: Option<PathBuf>) -> anyhow::Result<u8> {
+    let answer = match answer {
+        Answer::AllowOnce => PromptAnswer::AllowOnce,
+        Answer::AllowChat => PromptAnswer::AllowChat,
+        Answer::Deny => PromptAnswer::Deny,
+    };
+    let secret = read_secret(secret_file.as_deref())?;
+    send(&Command::AnswerPrompt { id, answer }, Some(&secret)).await
+}
+
+async fn send(command: &Command, secret: Option<&SecretString>) -> anyhow::Result<u8> {
+    let Some(mut client) = engine().await? else { return Ok(not_running()) };
+    client.send_with_secret(command, secret).await?;
+    Ok(0)
+}
+
+/// Says that no engine runs; nothing was done.
+pub(crate) fn not_running() -> u8 {
+    out::complain("Drawbridge is not running, so nothing was done; start it first");
+    1
+}
+
+/// Reads the secret from a file or standard input, never from the command line, which other programs can see.
+fn read_secret(file: Option<&Path>) -> anyhow::Result<SecretString> {
+    let mut line = String::new();
+    match file {
+        Some(path) => {
+            let file =
+                File::open(path).with_context(|| format!("the secret file {} cannot be read", path.display()))?;
+            BufReader::new(file.take(SECRET_LIMIT_BYTES)).read_line(&mut line)?
+        }
+        None => BufReader::new(io::stdin().take(SECRET_LIMIT_BYTES)).read_line(&mut line)?,
+    };
+    Ok(SecretString::from(line.trim()))
+}

@@ -1,0 +1,93 @@
+//! The real binary where no engine runs.
+
+use std::process::{Command, Output};
+
+fn drawbridge(home: &std::path::Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_drawbridge"))
+        .args(words)
+        .env_clear()
+        .env("HOME", home)
+        .env("XDG_CONFIG_HOME", home.join("con fig"))
+        .env("DRAWBRIDGE_STATE_DIR", home.join("state"))
+        .env("DRAWBRIDGE_CONFIG_DIR", home.join("config"))
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_wrong_word_says_so_on_standard_error_and_ends_with_2() {
+    let home = tempfile::tempdir().unwrap();
+    for words in [&["explode"][..], &["status", "--explode"], &[], &["answer", "x", "deny"]] {
+        let output = drawbridge(home.path(), words);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{words:?}");
+        assert!(!output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn every_command_has_help() {
+    let home = tempfile::tempdir().unwrap();
+    for word in [
+        "status",
+        "raise",
+        "lower",
+        "undo",
+        "chats",
+        "detach",
+        "forget",
+        "prompts",
+        "answer",
+        "install",
+        "uninstall",
+        "completions",
+        "man",
+    ] {
+        let output = drawbridge(home.path(), &[word, "--help"]);
+        assert_eq!(output.status.code(), Some(0), "{word}");
+        assert!(text(&output.stdout).contains("Usage:"), "{word}");
+    }
+}
+
+#[test]
+fn status_of_a_stopped_engine_is_one_object_and_3_and_makes_no_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let output = drawbridge(home.path(), &["status", "--json"]);
+
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stdout).starts_with('{') && text(&output.stdout).trim_end().lines().count() == 1);
+    assert!(text(&output.stdout).contains("\"running\":false"));
+    assert!(!home.path().join("state").exists());
+}
+
+#[test]
+fn commands_for_a_running_engine_end_with_1() {
+    let home = tempfile::tempdir().unwrap();
+    for words in
+        [&["chats"][..], &["detach", "c1"], &["forget", "c1"], &["prompts"], &["raise"], &["lower"], &["undo", "list"]]
+    {
+        let output = drawbridge(home.path(), words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(text(&output.stderr).contains("not running"), "{words:?}");
+    }
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "systemd units are for Linux")]
+fn install_writes_what_it_prints_and_uninstall_takes_it_away() {
+    let home = tempfile::tempdir().unwrap();
+    let unit = home.path().join("con fig/systemd/user/drawbridge.service");
+
+    let printed = drawbridge(home.path(), &["install", "--print"]);
+    assert!(!unit.exists());
+    let installed = drawbridge(home.path(), &["install"]);
+    let written = std::fs::read_to_string(&unit).unwrap();
+    let removed = drawbridge(home.path(), &["uninstall"]);
+
+    assert!(text(&printed.stdout).contains(written.trim_end()));
+    assert!(text(&installed.stdout).contains("systemctl --user"));
+    assert_eq!((removed.status.code(), unit.exists()), (Some(0), false));
+}
