@@ -8,3 +8,4 @@ pub mod machine;
 pub mod private;
 pub mod process;
 pub mod root;
+pub mod sandbox;
