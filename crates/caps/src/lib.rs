@@ -4,6 +4,7 @@
 
 pub mod browse;
 pub mod files;
+pub mod shell;
 
 use std::sync::Arc;
 

@@ -76,6 +76,17 @@ impl Running {
         self.tree.clone()
     }
 
+    /// Closes the books when the first process was waited for and nothing else is left. Cheap. When this says no,
+    /// [`Running::end`] is due.
+    #[must_use]
+    pub fn settle_if_quiet(&mut self) -> bool {
+        let quiet = matches!(self.child.try_wait(), Ok(Some(_))) && self.tree.is_quiet();
+        if quiet {
+            self.tree.forget();
+        }
+        quiet
+    }
+
     /// Ends what is left and takes the first process out of the process table.
     ///
     /// # Errors
@@ -153,6 +164,12 @@ impl Tree {
     fn is_forgotten(&self) -> bool {
         self.0.is_forgotten()
     }
+}
+
+/// Tells whether a path is a file that this user may execute.
+#[must_use]
+pub fn is_program(path: &std::path::Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// Makes orphans of commands children of this process. Called once by the process that hosts the engine, before the
