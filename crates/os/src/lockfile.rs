@@ -1,0 +1,138 @@
+//! Advisory locks that end with the process that holds them, also after `kill -9`.
+//!
+//! The file stays; only the lock on it counts. It keeps the holder's process id for the message to the second comer.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A held lock. Dropping it lets go.
+#[derive(Debug)]
+pub struct LockFile {
+    file: File,
+    path: PathBuf,
+}
+
+/// Why a lock was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockFault {
+    /// Another process has it.
+    #[error("{} is in use by another Drawbridge{}", .path.display(), holder(*.pid))]
+    Held {
+        /// The lock file.
+        path: PathBuf,
+        /// The holder, if the file tells.
+        pid: Option<u32>,
+    },
+    /// The file cannot be used.
+    #[error("the lock {} cannot be used: {error}", .path.display())]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+fn holder(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}
+
+impl LockFile {
+    /// Takes the lock if it is free.
+    ///
+    /// # Errors
+    /// [`LockFault::Held`] when another process, or another handle of this one, has it.
+    pub fn try_acquire(path: &Path) -> Result<Self, LockFault> {
+        let io_fault = |error| LockFault::Io { path: path.to_owned(), error };
+        let mut file = open(path).map_err(io_fault)?;
+        match file.try_lock() {
+            Ok(()) => Self::taken(file, path),
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                // Without the text the message only names no process.
+                let _ = (&mut file).take(32).read_to_string(&mut text);
+                Err(LockFault::Held { path: path.to_owned(), pid: text.trim().parse().ok() })
+            }
+            Err(TryLockError::Error(error)) => Err(io_fault(error)),
+        }
+    }
+
+    /// Takes the lock, waiting for its holder as long as it takes. For a thread that may block.
+    ///
+    /// # Errors
+    /// [`LockFault::Io`].
+    pub fn acquire(path: &Path) -> Result<Self, LockFault> {
+        let io_fault = |error| LockFault::Io { path: path.to_owned(), error };
+        let file = open(path).map_err(io_fault)?;
+        file.lock().map_err(io_fault)?;
+        Self::taken(file, path)
+    }
+
+    /// Tells whether some process holds the lock at this moment.
+    #[must_use]
+    pub fn is_held(path: &Path) -> bool {
+        path.exists() && matches!(Self::peek(path), Err(TryLockError::WouldBlock))
+    }
+
+    fn peek(path: &Path) -> Result<(), TryLockError> {
+        // Shared, so that two lookers do not see each other.
+        File::open(path).map_err(TryLockError::Error)?.try_lock_shared()
+    }
+
+    /// Returns the path of the lock.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn taken(mut file: File, path: &Path) -> Result<Self, LockFault> {
+        let written =
+            file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{}", std::process::id()));
+        if let Err(error) = written {
+            // A full disk must not keep anybody from stopping things; the lock itself holds.
+            tracing::debug!(%error, "the process id was not written to the lock file");
+        }
+        Ok(Self { file, path: path.to_owned() })
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // Closing lets go as well.
+        let _ = self.file.unlock();
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    crate::private::options().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_comer_learns_who_holds_it_and_gets_it_afterwards() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("owner.lock");
+        let first = LockFile::try_acquire(&path).unwrap();
+
+        let second = LockFile::try_acquire(&path).unwrap_err();
+        assert!(matches!(second, LockFault::Held { pid: Some(pid), .. } if pid == std::process::id()), "{second}");
+        assert!(LockFile::is_held(&path));
+
+        drop(first);
+        assert!(!LockFile::is_held(&path));
+        LockFile::try_acquire(&path).unwrap();
+    }
+
+    #[test]
+    fn a_lock_file_left_by_a_dead_process_is_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("owner.lock");
+        std::fs::write(&path, "999999").unwrap();
+
+        LockFile::try_acquire(&path).unwrap();
+    }
+}

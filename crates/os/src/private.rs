@@ -1,0 +1,210 @@
+//! Files and folders that belong to this user alone, and replacing a file whole or not at all.
+//!
+//! Nothing here decides what is kept; it only keeps it private (mode 0600 and 0700) and safe against a crash.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Makes a folder, and what is missing above it, that only this user can enter. An existing folder is tightened.
+///
+/// # Errors
+/// When it cannot be made, is no folder, or belongs to somebody else.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let facts = fs::metadata(path)?;
+        if facts.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"));
+        }
+        if facts.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+        }
+        Ok(())
+    }
+    #[cfg(not(unix))]
+    fs::create_dir_all(path)
+}
+
+/// Options that give a new file to this user alone.
+#[must_use]
+pub fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+        // A planted link must not lead our writes elsewhere.
+        options.custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0));
+    }
+    options
+}
+
+/// Replaces a file whole: writes a temporary one beside it, syncs, renames and syncs the folder. Mode 0600.
+///
+/// # Errors
+/// The fault of the file system; the old file is untouched then.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or_else(|| io::Error::other("the path has no folder"))?;
+    let name = path.file_name().ok_or_else(|| io::Error::other("the path has no name"))?;
+    let mut temporary_name = std::ffi::OsString::from(".");
+    temporary_name.push(name);
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(|_| io::Error::other("the system gives no random numbers"))?;
+    temporary_name.push(format!(".{:016x}.tmp", u64::from_le_bytes(random)));
+    let temporary = folder.join(temporary_name);
+    let written = (|| {
+        let mut file = options().write(true).create_new(true).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // What matters is the first fault; a left-over is swept at the next start.
+        let _ = fs::remove_file(&temporary);
+    }
+    written?;
+    sync_folder(folder)
+}
+
+/// Removes temporary files that a crash in [`replace`] left for `path`.
+pub fn sweep(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return };
+    let prefix = format!(".{name}.");
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_some_and(|found| found.starts_with(&prefix) && found.ends_with(".tmp")) {
+            // One that stays is harmless: it is never read.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Makes a rename or a new name in a folder durable.
+///
+/// # Errors
+/// The fault of the file system.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
+/// Tells whether an open file still has a name, so that what is written to it can be found again.
+#[must_use]
+pub fn has_name(file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        file.metadata().is_ok_and(|facts| facts.nlink() > 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        true
+    }
+}
+
+/// What tells one version of a file from another without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    id: u64,
+    length: u64,
+    modified: Option<std::time::SystemTime>,
+}
+
+/// Returns the stamp of the file at a path; none when nothing is there.
+///
+/// # Errors
+/// Any other fault than a missing file.
+pub fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
+    match fs::metadata(path) {
+        Ok(facts) => Ok(Some(stamp_of(&facts))),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(err),
+    }
+}
+
+/// Returns the stamp of an open file's facts.
+#[must_use]
+pub fn stamp_of(facts: &fs::Metadata) -> Stamp {
+    Stamp { id: file_id(facts), length: facts.len(), modified: facts.modified().ok() }
+}
+
+/// Returns a number that stays with a file when it is renamed, and 0 where the system has none.
+#[must_use]
+pub fn file_id(facts: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        facts.ino()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = facts;
+        0
+    }
+}
+
+/// Returns where a local socket for this state folder can be: inside it, or, where that path is too long for the
+/// system, in the user's runtime folder under a name made from `tag`.
+#[must_use]
+pub fn socket_path(folder: &Path, name: &str, tag: &str) -> PathBuf {
+    const LONGEST: usize = 100;
+    let inside = folder.join(name);
+    if inside.as_os_str().len() <= LONGEST {
+        return inside;
+    }
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    runtime.join(format!("drawbridge-{tag}.sock"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacing_is_whole_and_private_and_leftovers_are_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        replace(&path, b"one").unwrap();
+        fs::write(dir.path().join(".settings.json.00ff.tmp"), b"tw").unwrap();
+
+        sweep(&path);
+
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn an_open_folder_is_tightened() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b");
+        fs::create_dir_all(&path).unwrap();
+
+        create_folder(&path).unwrap();
+
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+    }
+
+    #[test]
+    fn a_socket_with_a_too_long_path_moves_to_a_short_one() {
+        let long = PathBuf::from("/").join("x".repeat(120));
+
+        assert_eq!(socket_path(Path::new("/s"), "control.sock", "t"), Path::new("/s/control.sock"));
+        assert!(socket_path(&long, "control.sock", "t").ends_with("drawbridge-t.sock"));
+    }
+}
