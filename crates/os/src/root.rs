@@ -26,6 +26,8 @@ use rustix::fs::{Access, AtFlags};
 
 pub use access::{Change, Stamp};
 pub use fault::{PathFault, RootFault};
+#[doc(hidden)]
+pub use folder::exchange;
 pub use folder::{Facts, Folder, Kind, Overwrite, RenameFault};
 pub use lexical::{Component, Rules, lexical};
 pub use replace::{Pending, copy_contents, temporary_name};

@@ -9,10 +9,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use drawbridge_core::{FileEntry, IoReason, OpError, Outcome, PayloadFault};
 use drawbridge_os::root::{Found, Kind, Last, PathFault, Reached, Trail};
-use globset::GlobMatcher;
 
 use super::Job;
-use super::glob::pattern;
+use super::glob::{Pattern, pattern};
 use super::stat::{kind_through, seconds};
 
 /// Never more entries than this, whatever is asked for.
@@ -36,7 +35,7 @@ pub(super) struct Wish {
 
 struct Listing<'a> {
     job: &'a Job,
-    glob: Option<GlobMatcher>,
+    glob: Option<Pattern>,
     recursive: bool,
     include_hidden: bool,
     max: usize,

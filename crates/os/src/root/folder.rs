@@ -430,6 +430,15 @@ impl RenameFault {
     }
 }
 
+/// Exchanges two names of this machine in one step. Only tests of containment need it.
+///
+/// # Errors
+/// What the file system says.
+#[doc(hidden)]
+pub fn exchange(one: &Path, other: &Path) -> Result<(), PathFault> {
+    Ok(rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
 /// Opens one name below a handle. The kernel's own guard is used where it exists; without it a single name that is never
 /// followed cannot lead anywhere else either.
 fn open_beneath(at: BorrowedFd<'_>, name: &OsStr, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {

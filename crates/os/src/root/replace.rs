@@ -85,6 +85,14 @@ impl Pending {
         Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
+    /// Makes the file readable and writable for this user alone.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn make_private(&self) -> Result<(), PathFault> {
+        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(0o600))?)
+    }
+
     /// Gives the file an earlier owner, mode and times.
     ///
     /// # Errors
