@@ -73,6 +73,12 @@ pub(crate) enum Verb {
         #[arg(long)]
         print: bool,
     },
+    /// Runs a small platform on this computer to try Drawbridge with, and prints its address
+    Practice {
+        /// Its port; the system chooses one without it
+        #[arg(long, value_name = "P")]
+        port: Option<u16>,
+    },
     /// Prints a completion script
     Completions {
         /// The shell

@@ -5,6 +5,7 @@ mod args;
 mod autostart;
 mod out;
 mod packaging;
+mod practice;
 mod running;
 mod status;
 
@@ -18,6 +19,10 @@ use args::{Cli, UndoVerb, Verb};
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // Confined commands start this program again to put on the inner wall; nothing may come before that.
+    if let Some(code) = drawbridge_os::sandbox::maybe_confine() {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(err) => {
@@ -48,6 +53,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Verb::Detach { id } => block_on(running::detach(id)),
         Verb::Forget { id } => block_on(running::forget(id)),
         Verb::Answer { id, answer, secret_file } => block_on(running::answer(id, answer, secret_file)),
+        Verb::Practice { port } => block_on(practice::run(port)),
         Verb::Install { print } => autostart::install(print),
         Verb::Uninstall { print } => autostart::uninstall(print),
         Verb::Completions { shell } => packaging::completions(shell),

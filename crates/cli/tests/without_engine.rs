@@ -91,3 +91,21 @@ fn install_writes_what_it_prints_and_uninstall_takes_it_away() {
     assert!(text(&installed.stdout).contains("systemctl --user"));
     assert_eq!((removed.status.code(), unit.exists()), (Some(0), false));
 }
+
+#[test]
+#[cfg(unix)]
+fn practice_prints_its_address_at_once_answers_there_and_ends_in_order() {
+    use std::io::{BufRead as _, BufReader};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_drawbridge"))
+        .arg("practice")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap();
+
+    assert!(std::net::TcpStream::connect(address.trim_end_matches('/')).is_ok(), "{line}");
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
