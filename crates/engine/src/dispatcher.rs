@@ -1,0 +1,277 @@
+//! The dispatcher: the only place where things happen. Decide, ask, permit, run, record.
+//!
+//! It knows no connection. A link hands it a [`Job`] and gets back the reply to send, or nothing when the job was cancelled.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use drawbridge_caps::{Capability, RunCtx};
+use drawbridge_core::{Clock, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId};
+use drawbridge_os::root::Root;
+use drawbridge_policy::{Explanation, Permit, Question, Verdict, authorize};
+use drawbridge_proto::executor::codec::{Reply, ReplyContext};
+use drawbridge_store::audit::RecordResult;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::board::Board;
+use crate::consent::{Asker, Broker};
+use crate::journal::Journal;
+use crate::policy_cell::PolicyCell;
+use crate::prompts;
+use crate::record::{self, Facts};
+use crate::sessions::Sessions;
+use crate::view::ActivityRow;
+
+/// How long a request on a control link may wait for a person before the peer is told to ask again (spec 15.6).
+const CONTROL_PATIENCE: Duration = Duration::from_secs(8);
+/// The same on a data link.
+const DATA_PATIENCE: Duration = Duration::from_secs(25);
+
+/// One request on its way.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The connection.
+    pub(crate) link: LinkId,
+    /// The peer's id of the request.
+    pub(crate) request: RequestId,
+    /// What is asked for.
+    pub(crate) operation: Operation,
+    /// The chat of a data link.
+    pub(crate) session: Option<SessionId>,
+    /// The folder of a data link.
+    pub(crate) root: Option<Arc<Root>>,
+    /// The link's ceilings.
+    pub(crate) limits: Limits,
+    /// Counts requests of the link that wait for a machine-wide slot.
+    pub(crate) queued: Arc<AtomicU32>,
+    /// Fires when the link or the request is gone.
+    pub(crate) cancel: CancellationToken,
+}
+
+/// What the dispatcher is made of.
+pub(crate) struct Parts {
+    pub(crate) policy: Arc<PolicyCell>,
+    pub(crate) broker: Arc<Broker>,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) files: Arc<dyn Capability>,
+    pub(crate) shell: Arc<dyn Capability>,
+    pub(crate) browser: Arc<dyn Capability>,
+    pub(crate) sessions: Arc<Sessions>,
+    /// The platform's address, for questions.
+    pub(crate) platform: String,
+}
+
+/// The dispatcher. One for the whole engine.
+pub(crate) struct Dispatcher {
+    parts: Parts,
+    /// Data requests of all chats share these slots.
+    slots: RwLock<Arc<Semaphore>>,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(parts: Parts, slots: u32) -> Self {
+        Self { parts, slots: RwLock::new(Arc::new(Semaphore::new(slots.max(1) as usize))) }
+    }
+
+    /// Sets how many data requests may run at once over all chats. What runs keeps its slot.
+    pub(crate) fn set_slots(&self, slots: u32) {
+        *self.slots.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Semaphore::new(slots.max(1) as usize));
+    }
+
+    /// Carries out one job. None means that it was cancelled and nobody waits for a reply any more.
+    pub(crate) async fn run(&self, job: Job) -> Option<Reply> {
+        let started = self.parts.clock.now();
+        let context = ReplyContext::of(&job.operation);
+        let (request, limits, cancel) = (job.request.clone(), job.limits, job.cancel.clone());
+        let mut facts = record::facts(&job.operation, limits.command_timeout.as_secs());
+        let session_op = matches!(job.operation, Operation::Session(_));
+        if let Operation::Session(op) = &job.operation {
+            facts.details.extend(self.parts.sessions.facts_before(op));
+        }
+        let chat = job.session.clone().or_else(|| chat_of(&job.operation));
+
+        let (result, explanation) = if self.parts.journal.is_latched() {
+            (Err(OpError::AuditUnavailable), None)
+        } else {
+            self.decide_and_run(job, chat.clone()).await
+        };
+        facts.complete(&result);
+        if session_op && matches!(result, Ok(Outcome::Attached { .. })) {
+            facts.op = "SESSION_ALLOWED_ROOT_SET";
+        }
+        let mut reply = Reply::encode(&request, &context, &limits, result.as_ref());
+        let act = Act {
+            chat: chat.as_ref(),
+            request: &request,
+            facts: &facts,
+            result: &result,
+            error_code: reply.error_code(),
+            duration_ms: u64::try_from(self.parts.clock.now().saturating_duration_since(started).as_millis())
+                .unwrap_or(u64::MAX),
+            why: explanation.map(|explanation| explanation.why),
+        };
+        if !self.record(act) {
+            reply = Reply::encode(&request, &context, &limits, Err(&OpError::AuditUnavailable));
+        }
+        (!cancel.is_cancelled()).then_some(reply)
+    }
+
+    async fn decide_and_run(
+        &self,
+        job: Job,
+        chat: Option<SessionId>,
+    ) -> (Result<Outcome, OpError>, Option<Explanation>) {
+        let policy = self.parts.policy.get();
+        let ctx = RunCtx { root: job.root.clone(), limits: job.limits, cancel: job.cancel.clone() };
+        let permit = match authorize(&policy, job.operation, chat) {
+            Verdict::Allowed(permit) => permit,
+            Verdict::Denied(error, explanation) => return (Err(error), Some(explanation)),
+            Verdict::Ask(question) => {
+                let explanation = question.explanation().clone();
+                let asker = Asker {
+                    link: job.link,
+                    max_open: (job.limits.max_concurrent as usize).saturating_sub(1),
+                    patience: if job.session.is_some() { DATA_PATIENCE } else { CONTROL_PATIENCE },
+                    cancel: job.cancel.clone(),
+                };
+                match self.ask(question, job.root.as_deref(), &asker).await {
+                    Ok(permit) => permit,
+                    Err(error) => return (Err(error), Some(explanation)),
+                }
+            }
+        };
+        let explanation = Some(permit.explanation().clone());
+        let result = self.run_permitted(permit, ctx, job.session.is_some(), &job.queued).await;
+        (result, explanation)
+    }
+
+    async fn ask(&self, question: Question, root: Option<&Root>, asker: &Asker) -> Result<Permit, OpError> {
+        if let Operation::Session(op) = question.operation() {
+            self.parts.sessions.check_before_asking(op)?;
+        }
+        let facts = prompts::describe(&question, root, &self.parts.platform, &self.parts.policy.get(), &self.parts.sessions)?;
+        self.parts.journal.consent_asked(question.session(), question.operation().name(), question.power());
+        let _held = self.parts.sessions.hold_browse(question.operation());
+        self.parts.broker.ask(question, facts, asker).await
+    }
+
+    async fn run_permitted(
+        &self,
+        permit: Permit,
+        ctx: RunCtx,
+        on_data_link: bool,
+        queued: &AtomicU32,
+    ) -> Result<Outcome, OpError> {
+        let _slot = if on_data_link { Some(self.slot(&ctx.cancel, queued).await?) } else { None };
+        if ctx.cancel.is_cancelled() {
+            return Err(OpError::Cancelled);
+        }
+        // The last look before the effect: a raise since the decision makes the permit worthless. A raise after this line
+        // fires `ctx.cancel`, since it ends every link.
+        let permit = permit.confirm(&self.parts.policy.get())?;
+        match permit.operation() {
+            Operation::File(_) => self.parts.files.run(permit, ctx).await,
+            Operation::Command(_) => self.parts.shell.run(permit, ctx).await,
+            Operation::Browse(_) => self.parts.browser.run(permit, ctx).await,
+            Operation::Session(_) => self.parts.sessions.run(permit).await,
+        }
+    }
+
+    /// Waits for one of the machine-wide slots.
+    async fn slot(&self, cancel: &CancellationToken, queued: &AtomicU32) -> Result<OwnedSemaphorePermit, OpError> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Ok(slot) = slots.clone().try_acquire_owned() {
+            return Ok(slot);
+        }
+        queued.fetch_add(1, Ordering::Relaxed);
+        let slot = tokio::select! {
+            slot = slots.acquire_owned() => slot.map_err(|_| OpError::Cancelled),
+            () = cancel.cancelled() => Err(OpError::Cancelled),
+        };
+        queued.fetch_sub(1, Ordering::Relaxed);
+        slot
+    }
+
+    /// Writes the audit record and the row for the window. False when the log could not be written.
+    fn record(&self, act: Act<'_>) -> bool {
+        let error_code = act.error_code.or_else(|| match act.result {
+            Err(OpError::Cancelled) => Some("CANCELLED"),
+            Ok(_) | Err(_) => None,
+        });
+        let ok = act.result.is_ok() && error_code.is_none();
+        let (exit_code, timed_out) = match act.result {
+            Ok(Outcome::Command(command)) => (Some(command.exit_code), command.timed_out),
+            Ok(_) | Err(_) => (None, false),
+        };
+        let error_code = if timed_out { Some("COMMAND_TIMEOUT") } else { error_code };
+        let ok = ok && !timed_out;
+        let mut written = true;
+        if let (Err(error), Some(code)) = (act.result, error_code)
+            && let Some(details) = act.facts.jail_violation(error, code, act.request.as_str())
+        {
+            let result = RecordResult { ok: false, exit_code: None, duration_ms: 0, error_code: Some(code.into()) };
+            written &= self.parts.journal.write(act.chat, None, "JAIL_VIOLATION", details, result);
+        }
+        let result =
+            RecordResult { ok, exit_code, duration_ms: act.duration_ms, error_code: error_code.map(Into::into) };
+        written &= self.parts.journal.write(act.chat, Some(act.request.as_str()), act.facts.op, act.facts.details.clone(), result);
+        self.parts.board.act(ActivityRow {
+            number: 0,
+            at_ms: self.parts.clock.wall().0,
+            session_id: act.chat.map(|chat| chat.as_str().to_owned()),
+            operation: act.facts.op.to_owned(),
+            subject: act.facts.subject.clone(),
+            ok,
+            error_code: error_code.map(str::to_owned),
+            duration_ms: act.duration_ms,
+            why: act.why,
+        });
+        written
+    }
+
+    /// Records a request that the machine refused by itself: capability not granted, overloaded, bad payload.
+    pub(crate) fn record_refusal(
+        &self,
+        chat: Option<&SessionId>,
+        request: &RequestId,
+        op: &'static str,
+        code: &'static str,
+    ) -> bool {
+        let result = RecordResult { ok: false, exit_code: None, duration_ms: 0, error_code: Some(code.into()) };
+        let written = self.parts.journal.write(chat, Some(request.as_str()), op, serde_json::Map::new(), result);
+        self.parts.board.act(ActivityRow {
+            number: 0,
+            at_ms: self.parts.clock.wall().0,
+            session_id: chat.map(|chat| chat.as_str().to_owned()),
+            operation: op.to_owned(),
+            subject: String::new(),
+            ok: false,
+            error_code: Some(code.to_owned()),
+            duration_ms: 0,
+            why: None,
+        });
+        written
+    }
+}
+
+/// What happened, for the log and the window.
+struct Act<'a> {
+    chat: Option<&'a SessionId>,
+    request: &'a RequestId,
+    facts: &'a Facts,
+    result: &'a Result<Outcome, OpError>,
+    error_code: Option<&'static str>,
+    duration_ms: u64,
+    why: Option<String>,
+}
+
+fn chat_of(operation: &Operation) -> Option<SessionId> {
+    match operation {
+        Operation::Session(op) => Some(op.session().clone()),
+        Operation::File(_) | Operation::Command(_) | Operation::Browse(_) => None,
+    }
+}

@@ -1,0 +1,390 @@
+//! One connection, from HELLO to its end: the loop between the socket and the machine.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use drawbridge_core::{Limits, LinkId, Operation, RequestId};
+use drawbridge_proto::executor::codec::Reply;
+use drawbridge_proto::executor::dialer::Dialer;
+use drawbridge_proto::executor::machine::{
+    Effect, End, Machine, MachineConfig, Negotiated, Note, Pace, Retry, Role, StatusFacts,
+};
+use futures_util::{Sink, SinkExt, StreamExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::{Error as WsError, Message};
+use tokio_util::sync::CancellationToken;
+
+use super::{LinkStatus, Order, Purpose, Shared, show, sleep_until};
+use crate::dial::Socket;
+use crate::dispatcher::Job;
+use crate::view::{LinkState, LinkView};
+
+/// How long a closing handshake may take.
+const CLOSE_WAIT: Duration = Duration::from_secs(2);
+/// How long cancelled requests may take to end. Commands are killed well before.
+const DRAIN_WAIT: Duration = Duration::from_secs(4);
+
+/// What one connection is about.
+pub(super) struct Setup {
+    pub(super) link: LinkId,
+    pub(super) role: Role,
+    pub(super) purpose: Purpose,
+    pub(super) shared: Arc<Shared>,
+    pub(super) status: Arc<LinkStatus>,
+    pub(super) main: bool,
+}
+
+/// Serves one connection to its end. When it returns, everything it started has ended. The flag says that it was ended from
+/// here because what is offered has changed.
+pub(super) async fn serve(
+    setup: Setup,
+    socket: Socket,
+    stop: &CancellationToken,
+    orders: &mut mpsc::Receiver<Order>,
+    dialer: &mut Dialer,
+) -> (End, bool) {
+    let config =
+        MachineConfig { role: setup.role.clone(), hello: (setup.shared.hello)(), local: setup.shared.limits };
+    setup.shared.journal.hello(setup.chat(), &config);
+    let machine = Machine::new(config, Box::new(|| uuid::Uuid::new_v4().to_string()));
+    let mut connection = Connection {
+        setup,
+        machine,
+        socket,
+        out: VecDeque::new(),
+        flushing: false,
+        close: None,
+        tasks: JoinSet::new(),
+        running: BTreeMap::new(),
+        all: CancellationToken::new(),
+        end: None,
+        renew: false,
+    };
+    let end = connection.run(stop, orders, dialer).await;
+    connection.drain().await;
+    (end, connection.renew)
+}
+
+struct Connection {
+    setup: Setup,
+    machine: Machine,
+    socket: Socket,
+    /// Frames that wait for the socket. Bounded: at most one reply for each slot, and the machine's own few frames.
+    out: VecDeque<Message>,
+    flushing: bool,
+    close: Option<(u16, String)>,
+    tasks: JoinSet<(RequestId, Option<Reply>)>,
+    running: BTreeMap<RequestId, CancellationToken>,
+    all: CancellationToken,
+    end: Option<End>,
+    /// What is offered has changed: close in order once nothing runs.
+    renew: bool,
+}
+
+/// What woke the loop.
+enum Woken {
+    Frame(Option<Result<Message, WsError>>),
+    Writable(Result<(), WsError>),
+    Done(RequestId, Option<Reply>),
+    Order(Order),
+    Tick,
+    Stop,
+}
+
+impl Connection {
+    async fn run(&mut self, stop: &CancellationToken, orders: &mut mpsc::Receiver<Order>, dialer: &mut Dialer) -> End {
+        let effects = self.machine.on_open(self.now(), self.wall());
+        self.apply(effects, dialer);
+        loop {
+            if let Some(end) = self.end.take() {
+                self.finish().await;
+                return end;
+            }
+            if self.renew && self.running.is_empty() && self.out.is_empty() {
+                self.close = Some((1000, "offers changed".to_owned()));
+                self.finish().await;
+                return End::Retry(renewal());
+            }
+            let woken = self.wake(stop, orders).await;
+            let (now, wall) = (self.now(), self.wall());
+            let effects = match woken {
+                Woken::Frame(Some(Ok(message))) => self.on_message(message),
+                Woken::Frame(Some(Err(fault))) => self.on_fault(&fault),
+                Woken::Frame(None) => self.machine.on_closed(None, "", now),
+                Woken::Writable(Ok(())) => Vec::new(),
+                Woken::Writable(Err(fault)) => self.on_fault(&fault),
+                Woken::Done(id, reply) => self.on_done(&id, reply),
+                Woken::Order(Order::Renew) => {
+                    self.renew = true;
+                    Vec::new()
+                }
+                Woken::Order(Order::RenewNow) => {
+                    self.renew = true;
+                    self.close = Some((1000, "offers changed".to_owned()));
+                    self.end = Some(End::Retry(renewal()));
+                    Vec::new()
+                }
+                Woken::Order(Order::Connect) => Vec::new(),
+                Woken::Tick => self.machine.on_tick(now, wall),
+                Woken::Stop => self.machine.on_stop(now),
+            };
+            self.apply(effects, dialer);
+        }
+    }
+
+    async fn wake(&mut self, stop: &CancellationToken, orders: &mut mpsc::Receiver<Order>) -> Woken {
+        let deadline = self.machine.deadline();
+        let writing = !self.out.is_empty() || self.flushing;
+        // Reading and writing share the socket, so they are polled by hand in one future.
+        let (socket, out, flushing) = (&mut self.socket, &mut self.out, &mut self.flushing);
+        let io = std::future::poll_fn(|cx| {
+            use std::task::Poll;
+            if writing {
+                match poll_write(socket, out, flushing, cx) {
+                    Poll::Ready(result) => return Poll::Ready(Woken::Writable(result)),
+                    Poll::Pending => {}
+                }
+            }
+            match socket.poll_next_unpin(cx) {
+                Poll::Ready(frame) => Poll::Ready(Woken::Frame(frame)),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Woken::Stop,
+            Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => match done {
+                Ok((id, reply)) => Woken::Done(id, reply),
+                Err(fault) => {
+                    // A task that panicked leaves its slot taken until the machine's own hard limit ends the request.
+                    tracing::error!(%fault, "a request task failed");
+                    Woken::Tick
+                }
+            },
+            woken = io => woken,
+            Some(order) = orders.recv() => Woken::Order(order),
+            () = sleep_until(deadline) => Woken::Tick,
+        }
+    }
+
+    fn on_message(&mut self, message: Message) -> Vec<Effect> {
+        let (now, wall) = (self.now(), self.wall());
+        match message {
+            Message::Text(text) => self.machine.on_text(text.as_str(), now, wall),
+            Message::Binary(bytes) => self.machine.on_binary(&bytes, now, wall),
+            Message::Pong(_) => {
+                self.machine.on_pong(now, wall);
+                Vec::new()
+            }
+            Message::Close(frame) => {
+                let (code, reason) = match &frame {
+                    Some(frame) => (Some(u16::from(frame.code)), frame.reason.as_str()),
+                    None => (None, ""),
+                };
+                self.machine.on_closed(code, reason, now)
+            }
+            // The library answers pings by itself.
+            Message::Ping(_) | Message::Frame(_) => Vec::new(),
+        }
+    }
+
+    fn on_fault(&mut self, fault: &WsError) -> Vec<Effect> {
+        if let WsError::Capacity(_) = fault {
+            self.close = Some((1009, "frame over 16 MiB".to_owned()));
+        }
+        self.machine.on_closed(None, &fault.to_string(), self.now())
+    }
+
+    fn on_done(&mut self, id: &RequestId, reply: Option<Reply>) -> Vec<Effect> {
+        self.running.remove(id);
+        self.setup.status.active(self.now());
+        self.count_running();
+        let Some(reply) = reply else { return Vec::new() };
+        self.setup.status.answered.fetch_add(1, Ordering::Relaxed);
+        self.status_facts();
+        self.machine.on_reply(reply, self.now(), self.wall())
+    }
+
+    fn apply(&mut self, effects: Vec<Effect>, dialer: &mut Dialer) {
+        for effect in effects {
+            match effect {
+                Effect::Send(text) => self.out.push_back(Message::text(text)),
+                Effect::Refused { id, op, code } => {
+                    self.setup.shared.dispatcher.record_refusal(self.setup.chat(), &id, op, code.as_str());
+                }
+                Effect::Start { id, operation, limits } => self.start(id, operation, limits),
+                Effect::Abort(id) => {
+                    if let Some(cancel) = self.running.get(&id) {
+                        cancel.cancel();
+                    }
+                }
+                Effect::Ready(negotiated) => self.ready(&negotiated, dialer),
+                Effect::WsPing => self.out.push_back(Message::Ping(Vec::new().into())),
+                Effect::Close { code, reason } => self.close = Some((code, reason)),
+                Effect::Ended(end) => self.end = Some(end),
+                Effect::Note(note) => log(&note),
+            }
+        }
+    }
+
+    fn start(&mut self, id: RequestId, operation: Operation, limits: Limits) {
+        let cancel = self.all.child_token();
+        self.running.insert(id.clone(), cancel.clone());
+        let now = self.now();
+        self.setup.status.active(now);
+        self.setup.status.last_request_ms.store(self.wall().0, Ordering::Relaxed);
+        self.count_running();
+        let (session, root) = match &self.setup.purpose {
+            Purpose::Control => (None, None),
+            Purpose::Chat { session, root, .. } => (Some(session.clone()), Some(root.clone())),
+        };
+        let job = Job {
+            link: self.setup.link,
+            request: id.clone(),
+            operation,
+            session,
+            root,
+            limits,
+            queued: self.setup.status.queued.clone(),
+            cancel,
+        };
+        let dispatcher = self.setup.shared.dispatcher.clone();
+        self.tasks.spawn(async move { (id, dispatcher.run(job).await) });
+    }
+
+    fn ready(&mut self, negotiated: &Negotiated, dialer: &mut Dialer) {
+        dialer.on_ready(self.setup.link, self.now());
+        self.setup.shared.journal.hello_ack(self.setup.chat(), negotiated);
+        if matches!(self.setup.role, Role::Control) || self.setup.main {
+            (self.setup.shared.on_control)(negotiated);
+        }
+        self.status_facts();
+        let view = LinkView { state: LinkState::Connected, reason: None };
+        show(&self.setup.status, &self.setup.shared.board, self.setup.main, view);
+    }
+
+    fn status_facts(&mut self) {
+        self.machine.set_status_facts(StatusFacts {
+            audit_log_bytes: self.setup.shared.journal.bytes(),
+            queue_depth: self.setup.status.queued.load(Ordering::Relaxed),
+        });
+    }
+
+    fn count_running(&self) {
+        let running = u32::try_from(self.running.len()).unwrap_or(u32::MAX);
+        self.setup.status.in_flight.store(running, Ordering::Relaxed);
+        self.setup.shared.board.touch();
+    }
+
+    /// Sends what is left and the close frame, within a short time. The peer may be gone: then nothing is lost.
+    async fn finish(&mut self) {
+        let (code, reason) = self.close.take().unwrap_or((1000, String::new()));
+        self.all.cancel();
+        let goodbye = async {
+            while let Some(message) = self.out.pop_front() {
+                self.socket.feed(message).await?;
+            }
+            let frame = CloseFrame { code: code.into(), reason: reason.into() };
+            self.socket.close(Some(frame)).await?;
+            while let Some(frame) = self.socket.next().await {
+                frame?;
+            }
+            Ok::<(), WsError>(())
+        };
+        match tokio::time::timeout(CLOSE_WAIT, goodbye).await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => tracing::debug!(%fault, "the connection was gone before its goodbye"),
+            Err(_) => tracing::debug!("the peer did not answer the goodbye"),
+        }
+    }
+
+    /// Cancels everything that still runs and waits until it has ended.
+    async fn drain(&mut self) {
+        self.all.cancel();
+        let ended = tokio::time::timeout(DRAIN_WAIT, async { while self.tasks.join_next().await.is_some() {} }).await;
+        if ended.is_err() {
+            tracing::warn!(left = self.tasks.len(), "requests did not end in time and were dropped");
+            self.tasks.shutdown().await;
+        }
+        self.running.clear();
+        self.count_running();
+    }
+
+    fn now(&self) -> std::time::Instant {
+        self.setup.shared.clock.now()
+    }
+
+    fn wall(&self) -> drawbridge_core::WallMs {
+        self.setup.shared.clock.wall()
+    }
+}
+
+impl Setup {
+    fn chat(&self) -> Option<&drawbridge_core::SessionId> {
+        match &self.purpose {
+            Purpose::Control => None,
+            Purpose::Chat { session, .. } => Some(session),
+        }
+    }
+}
+
+/// Hands waiting frames to the socket and flushes. Ready when all are out, or with the fault.
+fn poll_write(
+    socket: &mut Socket,
+    out: &mut VecDeque<Message>,
+    flushing: &mut bool,
+    cx: &mut std::task::Context<'_>,
+) -> std::task::Poll<Result<(), WsError>> {
+    use std::task::Poll;
+    while !out.is_empty() {
+        match Pin::new(&mut *socket).poll_ready(cx) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault)),
+            Poll::Pending => return Poll::Pending,
+        }
+        if let Some(message) = out.pop_front() {
+            *flushing = true;
+            if let Err(fault) = Pin::new(&mut *socket).start_send(message) {
+                return Poll::Ready(Err(fault));
+            }
+        }
+    }
+    match Pin::new(socket).poll_flush(cx) {
+        Poll::Ready(Ok(())) => {
+            *flushing = false;
+            Poll::Ready(Ok(()))
+        }
+        Poll::Ready(Err(fault)) => Poll::Ready(Err(fault)),
+        Poll::Pending => Poll::Pending,
+    }
+}
+
+/// Frames' faults are said by kind; nothing of their content is.
+fn log(note: &Note) {
+    match note {
+        Note::OtherMajor { version } => tracing::error!(%version, "dropped a frame of another major version"),
+        Note::MalformedFrames { .. }
+        | Note::UnknownType(_)
+        | Note::AnswerFromPlatform(_)
+        | Note::DuplicateId(_)
+        | Note::RanTooLong(_)
+        | Note::ClockJump { .. }
+        | Note::HelloTrimmed { .. } => tracing::warn!(?note, "frame"),
+        Note::ReplyWithoutRequest(_) => tracing::debug!(?note, "frame"),
+    }
+}
+
+fn renewal() -> Retry {
+    Retry {
+        pace: Pace::Base,
+        refresh_first: false,
+        bad_handshake: false,
+        close_code: Some(1000),
+        reason: "what is offered has changed".to_owned(),
+    }
+}
