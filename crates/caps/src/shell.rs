@@ -240,7 +240,3 @@ fn path_error(root: &Root, asked: &str, fault: PathFault) -> OpError {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "shell/shell_tests.rs"]
-mod tests;

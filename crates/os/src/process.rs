@@ -200,7 +200,3 @@ fn random_marker() -> std::io::Result<String> {
     getrandom::fill(&mut bytes).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
     Ok(bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
 }
-
-#[cfg(test)]
-#[path = "process/process_tests.rs"]
-mod tests;

@@ -1,0 +1,243 @@
+//! Commands through the real shell, full and confined. Has its own `main`, since the confined ones start this very
+//! program again to put on the inner wall, and since adopting orphans concerns a whole process.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
+use drawbridge_caps::{Capability, RunCtx};
+use drawbridge_core::{
+    CommandLine, CommandOp, CommandResult, Limits, OpError, Operation, Outcome, Power, PowerMode, SessionId, ShellKind,
+    SystemClock,
+};
+use drawbridge_os::root::Root;
+use drawbridge_os::{process, sandbox};
+use drawbridge_policy::{PolicyState, ShellMode, Verdict, authorize};
+use tokio_util::sync::CancellationToken;
+
+struct Rig {
+    shell: Shell,
+    root: Arc<Root>,
+    cancel: CancellationToken,
+    limits: Limits,
+    _folder: tempfile::TempDir,
+    outside: PathBuf,
+}
+
+impl Rig {
+    fn new(mode: ShellMode) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = folder.path().join("outside");
+        let inside = folder.path().join("root");
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::create_dir(&inside).unwrap();
+        let mut settings = ShellSettings::defaults(Vec::new()).unwrap();
+        settings.mode = mode;
+        settings.per_minute = 10_000;
+        settings.inherited.push(("DATABASE_URL".into(), "canary".into()));
+        Self {
+            shell: Shell::new(ShellControl::new(settings), Arc::new(SystemClock)),
+            root: Arc::new(Root::open(&inside).unwrap()),
+            cancel: CancellationToken::new(),
+            limits: Limits::default(),
+            _folder: folder,
+            outside,
+        }
+    }
+
+    async fn run(&self, op: CommandOp) -> Result<CommandResult, OpError> {
+        let mut state = PolicyState::defaults();
+        state.modes.insert(Power::Shell, PowerMode::Allowed);
+        let session = SessionId::parse("chat").unwrap();
+        let Verdict::Allowed(permit) = authorize(&state, Operation::Command(op), Some(session)) else {
+            panic!("not allowed")
+        };
+        let ctx = RunCtx { root: Some(Arc::clone(&self.root)), limits: self.limits, cancel: self.cancel.clone() };
+        match self.shell.run(permit, ctx).await? {
+            Outcome::Command(result) => Ok(result),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn sh(&self, command: &str) -> Result<CommandResult, OpError> {
+        self.run(text(command)).await
+    }
+}
+
+fn text(command: &str) -> CommandOp {
+    CommandOp {
+        line: CommandLine::Shell { command: command.to_owned(), shell: ShellKind::Auto },
+        cwd: None,
+        timeout: None,
+        env: BTreeMap::new(),
+    }
+}
+
+/// Counts processes whose command line holds a text, and children of this process that nobody waited for.
+fn alive(needle: &str) -> usize {
+    processes()
+        .into_iter()
+        .filter(|dir| {
+            std::fs::read(dir.join("cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).replace('\0', " ").contains(needle))
+        })
+        .count()
+}
+
+fn zombies() -> usize {
+    let me = std::process::id().to_string();
+    processes()
+        .into_iter()
+        .filter(|dir| {
+            std::fs::read_to_string(dir.join("stat")).is_ok_and(|stat| {
+                let rest = stat
+                    .rsplit(')')
+                    .next()
+                    .unwrap_or_default()
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>();
+                rest.first().is_some_and(|state| state == "Z") && rest.get(1) == Some(&me)
+            })
+        })
+        .count()
+}
+
+fn processes() -> Vec<PathBuf> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("stat").exists())
+        .collect()
+}
+
+/// Leaves a session-leaving, twice forked, mark-less and an ordinary stray, each sleeping a telling time.
+fn strays(time: &str) -> String {
+    format!(
+        "setsid sh -c 'sleep {time} & sleep {time}' >/dev/null 2>&1 & nohup sleep {time} >/dev/null 2>&1 & \
+         (env -i setsid sleep {time} >/dev/null 2>&1 &) ; "
+    )
+}
+
+async fn full() {
+    let rig = Rig::new(ShellMode::Full);
+    let said = rig.sh("echo hi; echo no >&2; exit 3").await.unwrap();
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str(), said.exit_code), ("hi\n", "no\n", 3));
+    assert_eq!(rig.sh("kill -9 $$").await.unwrap().exit_code, -9);
+    assert_eq!(rig.sh("pwd -P").await.unwrap().stdout.trim(), rig.root.path());
+
+    let env = rig.sh("env; cat /proc/self/environ; ls /proc/self/fd").await.unwrap().stdout;
+    assert!(
+        !env.contains("canary") && env.contains("PYTHONIOENCODING=utf-8") && env.ends_with("0\n1\n2\n3\n"),
+        "{env}"
+    );
+    assert_eq!(rig.sh("read x; echo got=$x").await.unwrap().stdout, "got=\n");
+    assert_ne!(rig.sh("sh -c 'echo p >/dev/tty'").await.unwrap().exit_code, 0);
+
+    let mut argv = text("");
+    argv.line = CommandLine::Argv(vec!["printf".to_owned(), "%s".to_owned(), "a b;$c".to_owned()]);
+    assert_eq!(rig.run(argv.clone()).await.unwrap().stdout, "a b;$c");
+    argv.line = CommandLine::Argv(vec!["no-such-program".to_owned()]);
+    assert!(matches!(rig.run(argv).await, Err(OpError::ShellNotAvailable { .. })));
+    for (cwd, outside) in [("..", true), ("missing", false), ("/etc", true)] {
+        let fault = rig.run(CommandOp { cwd: Some(cwd.to_owned()), ..text("true") }).await.err().unwrap();
+        assert_eq!(matches!(fault, OpError::OutsideRoot { .. }), outside, "{cwd}: {fault}");
+        assert_eq!(matches!(fault, OpError::NotFound { .. }), !outside, "{cwd}: {fault}");
+    }
+
+    // Strays after a normal end, a time-out and a cancel.
+    rig.sh(&format!("{} echo done", strays("7001"))).await.unwrap();
+    assert_eq!(alive("sleep 7001"), 0, "after a normal end");
+    let slow = CommandOp {
+        timeout: Some(Duration::from_secs(1)),
+        ..text(&format!("{} trap '' TERM; echo out; sleep 7002; sleep 7002", strays("7002")))
+    };
+    let slow = rig.run(slow).await.unwrap();
+    assert_eq!((slow.timed_out, slow.exit_code, slow.stdout.as_str()), (true, -1, "out\n"));
+    assert_eq!(alive("sleep 7002"), 0, "after a time-out");
+    cancel(ShellMode::Full, "7003").await;
+
+    for _ in 0..200 {
+        rig.sh("(sleep 0 &) ; true").await.unwrap();
+    }
+    rig.sh("true").await.unwrap();
+    assert!(zombies() <= 1, "{} zombies", zombies());
+
+    let mut few = Rig::new(ShellMode::Full);
+    few.limits.max_file_size_bytes = 1000;
+    let cut = few.sh("head -c 3000000 /dev/zero | tr '\\0' x").await.unwrap();
+    assert!(cut.output_truncated && cut.stdout.len() == 972 && cut.stderr == "\n[command output truncated]\n");
+    few.shell.control().update(|settings| settings.per_minute = 1);
+    assert!(matches!(few.sh("true").await, Err(OpError::Overloaded { max: 1, .. })));
+}
+
+async fn cancel(mode: ShellMode, time: &str) {
+    let rig = Rig::new(mode);
+    let ready = Path::new(rig.root.path()).join("ready");
+    let command = format!("{} trap '' TERM; touch ready; sleep {time}; sleep {time}", strays(time));
+    let stop = async {
+        while !ready.exists() {
+            tokio::task::yield_now().await;
+        }
+        rig.cancel.cancel();
+    };
+    let (ended, ()) = tokio::join!(rig.sh(&command), stop);
+    assert!(matches!(ended, Err(OpError::Cancelled)), "{ended:?}", ended = ended.map(|_| ()));
+    assert_eq!(alive(&format!("sleep {time}")), 0, "after a cancel");
+}
+
+async fn confined() {
+    let rig = Rig::new(ShellMode::Confined);
+    if let Some(why) = rig.shell.sandbox_state().missing() {
+        println!("SKIPPED confined commands: {why}");
+        return;
+    }
+    let said = rig.sh("echo in > here && cat here; echo t > /tmp/t && cat /tmp/t; pwd").await.unwrap();
+    assert_eq!(said.stdout, format!("in\nt\n{}\n", rig.root.path()), "{}", said.stderr);
+    assert!(Path::new(rig.root.path()).join("here").exists() && !Path::new("/tmp/t").exists());
+    let out = rig.outside.display();
+    assert_ne!(rig.sh(&format!("echo x > {out}/x")).await.unwrap().exit_code, 0);
+    assert_ne!(rig.sh("echo x > /usr/x || echo x > /etc/x").await.unwrap().exit_code, 0);
+    assert_eq!(rig.sh("ls -A $HOME /run/user 2>/dev/null | grep -v : | grep .").await.unwrap().stdout, "");
+    let env = rig.sh("ls /proc/self/fd").await.unwrap().stdout;
+    assert_eq!(env, "0\n1\n2\n3\n");
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let dial = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+    assert_ne!(rig.sh(&dial).await.unwrap().exit_code, 0);
+    rig.shell.control().update(|settings| settings.network = drawbridge_policy::Network::All);
+    assert_eq!(rig.sh(&dial).await.unwrap().exit_code, 0);
+
+    rig.sh(&format!("{} echo done", strays("7011"))).await.unwrap();
+    assert_eq!(alive("sleep 7011"), 0);
+    cancel(ShellMode::Confined, "7012").await;
+
+    // A wall that is not there is named, and nothing runs.
+    for missing in ["/nowhere/bwrap", "/bin/false"] {
+        rig.shell.control().update(|settings| settings.bubblewrap = missing.into());
+        let refused = rig.sh("touch ran").await.err().unwrap();
+        assert!(
+            matches!(&refused, OpError::ConfinementMissing { why } if why.starts_with("bubblewrap") || why.starts_with("name spaces")),
+            "{refused}"
+        );
+    }
+    assert!(!Path::new(rig.root.path()).join("ran").exists());
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = sandbox::maybe_confine() {
+        return code;
+    }
+    process::adopt_orphans().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(full());
+    println!("full: ok");
+    runtime.block_on(confined());
+    println!("confined: ok");
+    ExitCode::SUCCESS
+}
