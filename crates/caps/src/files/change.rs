@@ -78,7 +78,12 @@ impl Job {
                 // Something that took the name meanwhile was not kept, so it is not replaced.
                 pending.publish(&at.name, Overwrite::Never).map_err(|fault| match fault {
                     PathFault::Exists => changed_meanwhile(),
-                    other => other,
+                    other @ (PathFault::Refused(_)
+                    | PathFault::BadPath(_)
+                    | PathFault::ReservedName
+                    | PathFault::NotFound
+                    | PathFault::NotEmpty
+                    | PathFault::File { .. }) => other,
                 })?;
                 Ok(Outcome::Changed(ChangeFacts::default()))
             }

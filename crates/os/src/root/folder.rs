@@ -89,7 +89,11 @@ impl From<Statx> for Facts {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Folder,
             FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
+            FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => Kind::Other,
         };
         let told = raw.stx_mask & StatxFlags::MNT_ID.bits() != 0;
         Self {
@@ -343,7 +347,9 @@ impl Folder {
                 FileType::Directory => Some(Kind::Folder),
                 FileType::Symlink => Some(Kind::Link),
                 FileType::Unknown => None,
-                _ => Some(Kind::Other),
+                FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice => {
+                    Some(Kind::Other)
+                }
             };
             each(OsStr::from_bytes(name.to_bytes()), kind)?;
         }

@@ -342,7 +342,12 @@ impl Missing {
     fn checked(self) -> Result<Reached, PathFault> {
         match self.way_out() {
             PathFault::Refused(reason) => Err(PathFault::Refused(reason)),
-            _ => Ok(Reached::Missing(self)),
+            PathFault::NotFound
+            | PathFault::BadPath(_)
+            | PathFault::ReservedName
+            | PathFault::Exists
+            | PathFault::NotEmpty
+            | PathFault::File { .. } => Ok(Reached::Missing(self)),
         }
     }
 
