@@ -1,0 +1,204 @@
+//! Where secrets are kept: the system's keychain, or a file encrypted under a passphrase (spec 2).
+//!
+//! There is no third place. Nothing is ever kept in clear, and a key that cannot be read is never replaced.
+
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use drawbridge_os::keychain::{Keychain, KeychainFault, KeychainState};
+use secrecy::{ExposeSecret as _, SecretString};
+
+pub use file::SecretFile;
+
+use crate::audit::AuditKey;
+
+/// Names of entries of the default profile.
+pub mod entries {
+    /// The platform's access token.
+    pub const ACCESS_TOKEN: &str = "default/access_token";
+    /// The platform's refresh token.
+    pub const REFRESH_TOKEN: &str = "default/refresh_token";
+    /// The audit key, as 64 hex digits.
+    pub const AUDIT_KEY: &str = "default/audit_key";
+    /// The copy of the audit log's head.
+    pub const AUDIT_HEAD: &str = "default/audit_head";
+}
+
+/// Where a store keeps its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretPlace {
+    /// The system's keychain.
+    Keychain,
+    /// The encrypted file.
+    File,
+}
+
+/// Why a secret could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretFault {
+    /// The keychain.
+    #[error(transparent)]
+    Keychain(#[from] KeychainFault),
+    /// The passphrase does not open the file, or the file was changed.
+    #[error("the passphrase does not open {}, or the file was changed; the file stays as it is", .0.display())]
+    WrongPassphrase(PathBuf),
+    /// The file is no secret file of a known version.
+    #[error("the secret file {} is damaged ({why}); it stays as it is", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The file cannot be read or written.
+    #[error("the secret file {} cannot be used: {why}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+}
+
+/// Named secrets. Calls may block for seconds: never call from an async thread.
+pub trait SecretStore: Send + Sync + std::fmt::Debug {
+    /// Reads an entry as it is now, also when another process wrote it.
+    ///
+    /// # Errors
+    /// [`SecretFault`]. A missing entry is no error.
+    fn get(&self, name: &str) -> Result<Option<SecretString>, SecretFault>;
+    /// Writes an entry durably.
+    ///
+    /// # Errors
+    /// [`SecretFault`]; the old value is still there then.
+    fn set(&self, name: &str, value: &SecretString) -> Result<(), SecretFault> {
+        self.set_all(&[(name, value)])
+    }
+    /// Writes several entries; in the file in one step.
+    ///
+    /// # Errors
+    /// [`SecretFault`].
+    fn set_all(&self, values: &[(&str, &SecretString)]) -> Result<(), SecretFault>;
+    /// Removes an entry; a missing one is fine.
+    ///
+    /// # Errors
+    /// [`SecretFault`].
+    fn delete(&self, name: &str) -> Result<(), SecretFault>;
+    /// Tells where the entries are.
+    fn place(&self) -> SecretPlace;
+    /// False where each write derives a key, so that writing often is no good idea.
+    fn writes_are_cheap(&self) -> bool {
+        self.place() == SecretPlace::Keychain
+    }
+}
+
+impl SecretStore for Keychain {
+    fn get(&self, name: &str) -> Result<Option<SecretString>, SecretFault> {
+        Ok(Self::get(self, name)?.map(SecretString::from))
+    }
+
+    fn set_all(&self, values: &[(&str, &SecretString)]) -> Result<(), SecretFault> {
+        values.iter().try_for_each(|(name, value)| Ok(Self::set(self, name, value.expose_secret())?))
+    }
+
+    fn delete(&self, name: &str) -> Result<(), SecretFault> {
+        Ok(Self::delete(self, name)?)
+    }
+
+    fn place(&self) -> SecretPlace {
+        SecretPlace::Keychain
+    }
+}
+
+/// There is no place for secrets: the command line ends with 78.
+#[derive(Debug, thiserror::Error)]
+pub enum NoPlaceForSecrets {
+    /// No keychain, no passphrase.
+    #[error("there is no place to keep secrets: {keychain}. Unlock or install a keychain, or set DRAWBRIDGE_KEYCHAIN_PASSPHRASE to use an encrypted file")]
+    Nowhere {
+        /// What is wrong with the keychain.
+        keychain: String,
+    },
+    /// The encrypted file is there and its passphrase is not.
+    #[error("the secrets are in {}; set DRAWBRIDGE_KEYCHAIN_PASSPHRASE to open it", .0.display())]
+    PassphraseMissing(PathBuf),
+    /// The encrypted file cannot be opened.
+    #[error(transparent)]
+    File(#[from] SecretFault),
+}
+
+/// Reads the passphrase from the environment: `DRAWBRIDGE_KEYCHAIN_PASSPHRASE`, or the name another client uses.
+#[must_use]
+pub fn passphrase_from_env() -> Option<SecretString> {
+    ["DRAWBRIDGE_KEYCHAIN_PASSPHRASE", "AUTOGPT_SHIM_KEYCHAIN_PASSPHRASE"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|text| !text.is_empty()))
+        .map(SecretString::from)
+}
+
+/// Opens the place for secrets. A file that is there wins, since it belongs to this very state folder; without one the
+/// keychain is used if it is ready, else a new file under the passphrase. Blocks for 3 s at most, and for one key
+/// derivation.
+///
+/// # Errors
+/// [`NoPlaceForSecrets`]. A wrong passphrase leaves the file untouched.
+pub fn open_secrets(
+    state_dir: &Path,
+    passphrase: Option<SecretString>,
+    keychain: &Keychain,
+) -> Result<Arc<dyn SecretStore>, NoPlaceForSecrets> {
+    let path = SecretFile::path(state_dir);
+    if path.exists() {
+        let passphrase = passphrase.ok_or_else(|| NoPlaceForSecrets::PassphraseMissing(path.clone()))?;
+        return Ok(Arc::new(SecretFile::open(state_dir, passphrase)?));
+    }
+    let why = match keychain.probe() {
+        KeychainState::Ready => return Ok(Arc::new(keychain.clone())),
+        KeychainState::Locked => "the keychain of this computer is locked".to_owned(),
+        KeychainState::None { why } => why,
+    };
+    match passphrase {
+        Some(passphrase) => Ok(Arc::new(SecretFile::open(state_dir, passphrase)?)),
+        None => Err(NoPlaceForSecrets::Nowhere { keychain: why }),
+    }
+}
+
+/// Why there is no audit key.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditKeyFault {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] SecretFault),
+    /// What is stored is no key. It is never replaced: the log would be orphaned.
+    #[error("the stored audit key is damaged; it is not replaced, since the old log could never be checked again")]
+    Damaged,
+    /// There is a log and no key to it.
+    #[error("there is an audit log but no key to it in the {0}; open the place that held the key, or move the old log away")]
+    MissingBesideLog(&'static str),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers")]
+    NoRandom,
+}
+
+/// Reads the audit key, and makes one when there is neither a key nor a log.
+///
+/// # Errors
+/// [`AuditKeyFault`].
+pub fn audit_key(store: &dyn SecretStore, log_exists: bool) -> Result<AuditKey, AuditKeyFault> {
+    if let Some(text) = store.get(entries::AUDIT_KEY)? {
+        return AuditKey::from_hex(text.expose_secret()).ok_or(AuditKeyFault::Damaged);
+    }
+    if log_exists {
+        return Err(AuditKeyFault::MissingBesideLog(match store.place() {
+            SecretPlace::Keychain => "keychain",
+            SecretPlace::File => "secret file",
+        }));
+    }
+    let mut bytes = zeroize::Zeroizing::new([0_u8; 32]);
+    getrandom::fill(&mut bytes[..]).map_err(|_| AuditKeyFault::NoRandom)?;
+    let key = AuditKey::new(*bytes);
+    store.set(entries::AUDIT_KEY, &SecretString::from(key.to_hex().as_str()))?;
+    Ok(key)
+}

@@ -1,0 +1,202 @@
+//! `secrets.enc`: all entries in one file, AES-256-GCM under a key from a passphrase by Argon2id (spec 2.2).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
+use aes_gcm::{Aes256Gcm, Key, Nonce};
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use drawbridge_os::lockfile::{LockFault, LockFile};
+use drawbridge_os::private::{self, Stamp};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::{SecretFault, SecretPlace, SecretStore};
+
+const M_KIB: u32 = 65_536;
+const T: u32 = 3;
+const P: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sealed {
+    v: u32,
+    kdf: String,
+    m_kib: u32,
+    t: u32,
+    p: u32,
+    salt: String,
+    nonce: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    ct: String,
+}
+
+/// The encrypted file, opened.
+pub struct SecretFile {
+    path: PathBuf,
+    passphrase: SecretString,
+    known: Mutex<Known>,
+}
+
+struct Known {
+    stamp: Option<Stamp>,
+    entries: BTreeMap<String, SecretString>,
+}
+
+impl std::fmt::Debug for SecretFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SecretFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl SecretFile {
+    /// Returns where the file of a state folder is.
+    #[must_use]
+    pub fn path(state_dir: &Path) -> PathBuf {
+        state_dir.join("secrets.enc")
+    }
+
+    /// Opens the file, which derives the key once; a missing one is empty and is made by the first write.
+    ///
+    /// # Errors
+    /// [`SecretFault::WrongPassphrase`] and the others; the file stays untouched.
+    pub fn open(state_dir: &Path, passphrase: SecretString) -> Result<Self, SecretFault> {
+        let path = Self::path(state_dir);
+        private::sweep(&path);
+        let known = read(&path, &passphrase)?;
+        Ok(Self { path, passphrase, known: Mutex::new(known) })
+    }
+
+    fn io(&self, error: impl std::fmt::Display) -> SecretFault {
+        io_fault(&self.path, error)
+    }
+
+    fn renew(&self, known: &mut Known) -> Result<(), SecretFault> {
+        if private::stamp(&self.path).map_err(|error| self.io(error))? != known.stamp {
+            *known = read(&self.path, &self.passphrase)?;
+        }
+        Ok(())
+    }
+
+    fn change(&self, edit: impl FnOnce(&mut BTreeMap<String, SecretString>)) -> Result<(), SecretFault> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = LockFile::acquire(&self.path.with_file_name("secrets.lock")).map_err(|fault| match fault {
+            LockFault::Io { error, .. } => self.io(error),
+            held @ LockFault::Held { .. } => self.io(held),
+        })?;
+        self.renew(&mut known)?;
+        let mut entries = known.entries.clone();
+        edit(&mut entries);
+        let bytes = seal(&self.path, &self.passphrase, &entries)?;
+        private::replace(&self.path, &bytes).map_err(|error| self.io(error))?;
+        known.entries = entries;
+        known.stamp = private::stamp(&self.path).map_err(|error| self.io(error))?;
+        Ok(())
+    }
+}
+
+impl SecretStore for SecretFile {
+    fn get(&self, name: &str) -> Result<Option<SecretString>, SecretFault> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.renew(&mut known)?;
+        Ok(known.entries.get(name).cloned())
+    }
+
+    fn set_all(&self, values: &[(&str, &SecretString)]) -> Result<(), SecretFault> {
+        self.change(|entries| {
+            for (name, value) in values {
+                entries.insert((*name).to_owned(), (*value).clone());
+            }
+        })
+    }
+
+    fn delete(&self, name: &str) -> Result<(), SecretFault> {
+        if self.get(name)?.is_none() {
+            return Ok(());
+        }
+        self.change(|entries| {
+            entries.remove(name);
+        })
+    }
+
+    fn place(&self) -> SecretPlace {
+        SecretPlace::File
+    }
+}
+
+fn io_fault(path: &Path, error: impl std::fmt::Display) -> SecretFault {
+    SecretFault::Io { path: path.to_owned(), why: error.to_string() }
+}
+
+fn read(path: &Path, passphrase: &SecretString) -> Result<Known, SecretFault> {
+    let damaged = |why: &str| SecretFault::Damaged { path: path.to_owned(), why: why.to_owned() };
+    let stamp = private::stamp(path).map_err(|error| io_fault(path, error))?;
+    if stamp.is_none() {
+        return Ok(Known { stamp, entries: BTreeMap::new() });
+    }
+    let bytes = std::fs::read(path).map_err(|error| io_fault(path, error))?;
+    let mut sealed: Sealed = serde_json::from_slice(&bytes).map_err(|_| damaged("it is not in the expected form"))?;
+    // Other costs could be a trick to fill the memory, or to weaken the next write.
+    if sealed.v != 1 || sealed.kdf != "argon2id" || (sealed.m_kib, sealed.t, sealed.p) != (M_KIB, T, P) {
+        return Err(damaged("it is of another version"));
+    }
+    let decode = |text: &str| STANDARD.decode(text).map_err(|_| damaged("it is not in the expected form"));
+    let ct = decode(&std::mem::take(&mut sealed.ct))?;
+    let salt = decode(&sealed.salt)?;
+    let nonce: [u8; 12] = decode(&sealed.nonce)?.try_into().map_err(|_| damaged("its nonce has a wrong length"))?;
+    if salt.len() != 16 {
+        return Err(damaged("its salt has a wrong length"));
+    }
+    let cipher = cipher(path, passphrase, &salt)?;
+    let aad = associated(&sealed);
+    let plain = cipher
+        .decrypt(&Nonce::from(nonce), Payload { msg: &ct, aad: &aad })
+        .map(Zeroizing::new)
+        .map_err(|_| SecretFault::WrongPassphrase(path.to_owned()))?;
+    let entries: BTreeMap<String, String> = serde_json::from_slice(&plain).map_err(|_| damaged("its content is no map"))?;
+    Ok(Known { stamp, entries: entries.into_iter().map(|(name, value)| (name, SecretString::from(value))).collect() })
+}
+
+fn seal(path: &Path, passphrase: &SecretString, entries: &BTreeMap<String, SecretString>) -> Result<Vec<u8>, SecretFault> {
+    let mut random = [0_u8; 28];
+    getrandom::fill(&mut random).map_err(|_| io_fault(path, "the system gives no random numbers"))?;
+    let (salt, nonce) = random.split_at(16);
+    let mut sealed = Sealed {
+        v: 1,
+        kdf: "argon2id".to_owned(),
+        m_kib: M_KIB,
+        t: T,
+        p: P,
+        salt: STANDARD.encode(salt),
+        nonce: STANDARD.encode(nonce),
+        ct: String::new(),
+    };
+    let map: BTreeMap<&str, &str> =
+        entries.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
+    let plain = Zeroizing::new(serde_json::to_vec(&map).map_err(|error| io_fault(path, error))?);
+    let cipher = cipher(path, passphrase, salt)?;
+    let nonce: [u8; 12] = nonce.try_into().map_err(|_| io_fault(path, "a nonce of a wrong length"))?;
+    let ct = cipher
+        .encrypt(&Nonce::from(nonce), Payload { msg: &plain, aad: &associated(&sealed) })
+        .map_err(|_| io_fault(path, "it could not be encrypted"))?;
+    sealed.ct = STANDARD.encode(ct);
+    serde_json::to_vec(&sealed).map_err(|error| io_fault(path, error))
+}
+
+/// The canonical JSON of all fields but the cipher text.
+fn associated(sealed: &Sealed) -> Vec<u8> {
+    serde_json_canonicalizer::to_vec(sealed).unwrap_or_default()
+}
+
+fn cipher(path: &Path, passphrase: &SecretString, salt: &[u8]) -> Result<Aes256Gcm, SecretFault> {
+    let params = Params::new(M_KIB, T, P, Some(32)).map_err(|error| io_fault(path, error))?;
+    let mut key = Zeroizing::new([0_u8; 32]);
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_into(passphrase.expose_secret().as_bytes(), salt, &mut key[..])
+        .map_err(|error| io_fault(path, error))?;
+    Ok(Aes256Gcm::new(&Key::<Aes256Gcm>::from(*key)))
+}
