@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
+use ts_rs::TS;
 
 use crate::view::{PromptAnswer, Snapshot, UndoView};
 
 /// What may be asked of a running engine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
     /// Raises (true) or lowers (false) the bridge. Raising answers once the stop is stored and everything has ended.
@@ -46,11 +47,13 @@ pub enum Command {
     /// A question is on screen. Only then does it count.
     PromptPainted {
         /// Its number.
+        #[ts(type = "number")]
         id: u64,
     },
     /// Answers a question.
     AnswerPrompt {
         /// Its number.
+        #[ts(type = "number")]
         id: u64,
         /// The answer.
         answer: PromptAnswer,
@@ -73,6 +76,7 @@ pub enum Command {
     /// Takes changes back, newest first.
     UndoRestore {
         /// Their numbers.
+        #[ts(type = "number[]")]
         numbers: Vec<u64>,
     },
     /// Starts a new audit file.
@@ -82,7 +86,7 @@ pub enum Command {
 }
 
 /// What came of a command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
     /// Done.
@@ -105,7 +109,7 @@ pub enum Reply {
 }
 
 /// Why a command was not done. The page switches on `code`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
 #[error("{message}")]
 pub struct CommandError {
     /// A stable name, for example `unknown_chat`.
@@ -131,7 +135,24 @@ pub struct EngineHandle {
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
 }
 
+/// The other end of a handle: what an engine, or a stand-in for one, reads and writes.
+#[derive(Debug)]
+pub struct EngineSide {
+    /// Commands with their answer channels, in order.
+    pub commands: mpsc::Receiver<(Command, oneshot::Sender<Result<Reply, CommandError>>)>,
+    /// The picture that handles see.
+    pub snapshots: watch::Sender<Arc<Snapshot>>,
+}
+
 impl EngineHandle {
+    /// Makes a handle and its other end.
+    #[must_use]
+    pub fn pair(first: Snapshot) -> (Self, EngineSide) {
+        let (command_sender, commands) = mpsc::channel(64);
+        let (snapshots, watched) = watch::channel(Arc::new(first));
+        (Self { commands: command_sender, snapshots: watched }, EngineSide { commands, snapshots })
+    }
+
     /// Sends a command and waits for what comes of it.
     ///
     /// # Errors

@@ -7,4 +7,4 @@ mod handle;
 pub mod net;
 pub mod view;
 
-pub use handle::{Command, CommandError, EngineHandle, Reply};
+pub use handle::{Command, CommandError, EngineHandle, EngineSide, Reply};

@@ -8,7 +8,6 @@ use ts_rs::TS;
 
 /// The whole picture at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Snapshot {
     /// Version of the program.
     pub version: String,
@@ -36,7 +35,6 @@ pub struct Snapshot {
 
 /// A message for the person: what happened, what it means, what to do next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Notice {
     /// A stable name.
     pub code: String,
@@ -47,7 +45,6 @@ pub struct Notice {
 /// State of the sign-in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum AccountState {
     /// No tokens.
     SignedOut,
@@ -61,7 +58,6 @@ pub enum AccountState {
 
 /// The account at the platform.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct AccountView {
     /// Its state.
     pub state: AccountState,
@@ -76,7 +72,6 @@ pub struct AccountView {
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum LinkState {
     /// Not wanted: signed out or raised.
     Off,
@@ -92,7 +87,6 @@ pub enum LinkState {
 
 /// One connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct LinkView {
     /// Its state.
     pub state: LinkState,
@@ -102,7 +96,6 @@ pub struct LinkView {
 
 /// A chat with a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ChatView {
     /// The chat's id.
     pub session_id: String,
@@ -129,7 +122,6 @@ pub struct ChatView {
 
 /// One switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct PowerView {
     /// Stable name, for example "shell".
     pub power: String,
@@ -143,7 +135,6 @@ pub struct PowerView {
 
 /// How commands run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ShellView {
     /// "confined" or "full".
     pub mode: String,
@@ -155,7 +146,6 @@ pub struct ShellView {
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct PromptView {
     /// Number of the question.
     #[ts(type = "number")]
@@ -181,7 +171,6 @@ pub struct PromptView {
 
 /// One fact of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct PromptDetail {
     /// What it is: "argument", "folder", "program"…
     pub label: String,
@@ -192,7 +181,6 @@ pub struct PromptDetail {
 /// The answers to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum PromptAnswer {
     /// This operation, once.
     AllowOnce,
@@ -204,7 +192,6 @@ pub enum PromptAnswer {
 
 /// One act.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ActivityRow {
     /// Counts up.
     #[ts(type = "number")]
@@ -231,7 +218,6 @@ pub struct ActivityRow {
 
 /// State of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct AuditView {
     /// Its file.
     pub path: String,
@@ -247,7 +233,6 @@ pub struct AuditView {
 
 /// Something that an agent changed and that can be taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct UndoView {
     /// Number, counts up.
     #[ts(type = "number")]
