@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Starts the practice platform and Drawbridge beside it, with a state folder of their own. Ctrl-C ends all.
+set -euo pipefail
+bin="$CARGO_TARGET_DIR/debug"
+port="${DRAWBRIDGE_PRACTICE_PORT:-8470}"
+export DRAWBRIDGE_PLATFORM_URL="http://127.0.0.1:$port"
+export DRAWBRIDGE_STATE_DIR="${DRAWBRIDGE_STATE_DIR:-${XDG_STATE_HOME:-$HOME/.local/state}/drawbridge-practice}"
+mkdir -p -m 700 "$DRAWBRIDGE_STATE_DIR"
+
+"$bin/drawbridge" practice --port "$port" &
+practice=$!
+trap 'kill "$practice" 2>/dev/null || true; wait "$practice" 2>/dev/null || true' EXIT
+for _ in $(seq 100); do
+  kill -0 "$practice" 2>/dev/null || { echo "The practice platform did not start. Is port $port taken? Set DRAWBRIDGE_PRACTICE_PORT." >&2; exit 1; }
+  (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+  sleep 0.1
+done
+echo "Practice platform and console: $DRAWBRIDGE_PLATFORM_URL"
+
+if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+  echo "There is no display here: starting the engine without a window. Sign in with: drawbridge auth"
+  "$bin/drawbridge" start --headless
+else
+  "$bin/drawbridge-desktop"
+fi
