@@ -116,7 +116,9 @@ impl SecretStore for Keychain {
 #[derive(Debug, thiserror::Error)]
 pub enum NoPlaceForSecrets {
     /// No keychain, no passphrase.
-    #[error("there is no place to keep secrets: {keychain}. Unlock or install a keychain, or set DRAWBRIDGE_KEYCHAIN_PASSPHRASE to use an encrypted file")]
+    #[error(
+        "there is no place to keep secrets: {keychain}. Unlock or install a keychain, or set DRAWBRIDGE_KEYCHAIN_PASSPHRASE to use an encrypted file"
+    )]
     Nowhere {
         /// What is wrong with the keychain.
         keychain: String,
@@ -175,7 +177,9 @@ pub enum AuditKeyFault {
     #[error("the stored audit key is damaged; it is not replaced, since the old log could never be checked again")]
     Damaged,
     /// There is a log and no key to it.
-    #[error("there is an audit log but no key to it in the {0}; open the place that held the key, or move the old log away")]
+    #[error(
+        "there is an audit log but no key to it in the {0}; open the place that held the key, or move the old log away"
+    )]
     MissingBesideLog(&'static str),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]

@@ -28,7 +28,13 @@ pub struct Exported {
 ///
 /// # Errors
 /// When a file cannot be read, or the bundle cannot be written; a half-written one is removed.
-pub fn export(paths: &AuditPaths, key: &AuditKey, key_username: &str, now: WallMs, output: &Path) -> io::Result<Exported> {
+pub fn export(
+    paths: &AuditPaths,
+    key: &AuditKey,
+    key_username: &str,
+    now: WallMs,
+    output: &Path,
+) -> io::Result<Exported> {
     let file = private::options().write(true).create_new(true).open(output)?;
     let written = write(paths, key, key_username, now, file);
     if written.is_err() {
@@ -69,8 +75,7 @@ fn write(paths: &AuditPaths, key: &AuditKey, key_username: &str, now: WallMs, fi
         names.push(name);
     }
     let exported_at = jiff::Timestamp::from_millisecond(now.0).map_err(io::Error::other)?;
-    let manifest =
-        json!({ "exported_at": exported_at.to_string(), "files": listed, "key_username": key_username });
+    let manifest = json!({ "exported_at": exported_at.to_string(), "files": listed, "key_username": key_username });
     let mut bytes = Vec::new();
     canonical(&mut bytes, &manifest);
     let mut mac = keyed(key);

@@ -219,10 +219,8 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self) -> Option<Token> {
-        let end = self
-            .rest
-            .find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E'))
-            .unwrap_or(self.rest.len());
+        let end =
+            self.rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(self.rest.len());
         let (token, rest): (&'a str, &'a str) = self.rest.split_at(end);
         // The grammar of JSON is narrower than what Rust takes for a number.
         serde_json::from_str::<serde_json::Number>(token).ok()?;
@@ -257,7 +255,9 @@ mod tests {
 
     #[test]
     fn strange_json_is_refused() {
-        for bad in ["{\"a\":1,\"a\":2}", "{\"a\":01}", "[1,]", "{\"a\":+1}", "\"\\x\"", "{} x", &"[".repeat(1000), "\"a"] {
+        for bad in
+            ["{\"a\":1,\"a\":2}", "{\"a\":01}", "[1,]", "{\"a\":+1}", "\"\\x\"", "{} x", &"[".repeat(1000), "\"a"]
+        {
             assert_eq!(Token::parse(bad), None, "{bad}");
         }
     }

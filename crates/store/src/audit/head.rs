@@ -75,6 +75,8 @@ fn unsealed(bytes: &[u8], mac: &Keyed) -> Option<Head> {
 pub(super) fn read(state_dir: &Path, mac: &Keyed) -> io::Result<Kept> {
     for _ in 0..3 {
         match std::fs::read(path(state_dir)) {
+            // Made, and the program was killed before its first write.
+            Ok(bytes) if bytes.is_empty() => return Ok(Kept::Missing),
             Ok(bytes) => {
                 if let Some(head) = unsealed(bytes.trim_ascii_end(), mac) {
                     return Ok(Kept::Sound(head));

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use drawbridge_os::private;
 use serde_json::{Map, Value, json};
 
+use super::AuditPaths;
 use super::canonical::{Keyed, hex};
 use super::files::{self, Ends};
 use super::head::{Head, Kept};
 use super::verify::{head_fault, line_is_sound};
-use super::AuditPaths;
 
 /// Where a writer goes on.
 pub(super) struct Resumed {
@@ -37,7 +37,13 @@ pub(super) struct Position {
 }
 
 /// Looks at what is there and makes it fit for writing. Only the holder of the writer's lock may call this.
-pub(super) fn resume(paths: &AuditPaths, mac: &Keyed, head: &Kept, copy: Option<&Head>, now_ms: i64) -> io::Result<Resumed> {
+pub(super) fn resume(
+    paths: &AuditPaths,
+    mac: &Keyed,
+    head: &Kept,
+    copy: Option<&Head>,
+    now_ms: i64,
+) -> io::Result<Resumed> {
     let log = &paths.log;
     let mut news = Vec::new();
     // Before anything is changed: what is cut off below is not what a head points at, and a rename would hide it.
@@ -46,7 +52,9 @@ pub(super) fn resume(paths: &AuditPaths, mac: &Keyed, head: &Kept, copy: Option<
         Kept::Damaged => Some("the head file is damaged".to_owned()),
         Kept::Sound(head) => head_fault(log, head)?,
     };
-    if suspicion.is_none() && let Some(copy) = copy {
+    if suspicion.is_none()
+        && let Some(copy) = copy
+    {
         suspicion = head_fault(log, copy)?;
     }
     if let Some(why) = suspicion {
@@ -104,7 +112,8 @@ pub(super) fn resume(paths: &AuditPaths, mac: &Keyed, head: &Kept, copy: Option<
         drop(file);
         fs::rename(log, &aside)?;
         private::sync_folder(&files::folder(log))?;
-        let facts = json!({ "reason": "last_record", "file": files::name(&aside), "why": "its last record does not verify" });
+        let facts =
+            json!({ "reason": "last_record", "file": files::name(&aside), "why": "its last record does not verify" });
         news.insert(0, ("LOG_SUSPECT", object(facts)));
         suspect_name = Some(aside);
         file = open_append(log)?;
@@ -120,7 +129,13 @@ pub(super) fn resume(paths: &AuditPaths, mac: &Keyed, head: &Kept, copy: Option<
             let chain = chain.and_then(Value::as_str).map(str::to_owned);
             (link_to(&path, &ends), chain, ends.last_ts_ms().unwrap_or(0))
         }
-        None => (object(json!({ "prev_file": null, "prev_file_id": null, "prev_last_seq": null, "prev_last_hmac": null, "prev_first_ts_ms": null })), None, 0),
+        None => (
+            object(
+                json!({ "prev_file": null, "prev_file_id": null, "prev_last_seq": null, "prev_last_hmac": null, "prev_first_ts_ms": null }),
+            ),
+            None,
+            0,
+        ),
     };
     let chain = chain.or_else(|| match head {
         Kept::Sound(head) => Some(head.chain.clone()),

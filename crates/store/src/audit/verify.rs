@@ -12,8 +12,8 @@ use super::canonical::{self, Keyed};
 use super::compat::{Rule, Token};
 use super::files::{self, Ends, LINE_LIMIT};
 use super::head::{self, Head, Kept};
-use super::{AuditKey, AuditPaths};
 use super::writer::copied_head;
+use super::{AuditKey, AuditPaths};
 use crate::secrets::SecretStore;
 
 /// So many findings of one file are told; a file that is all wrong needs no million lines.
@@ -297,7 +297,12 @@ fn check_file(path: &Path, mac: &Keyed, compat: bool, report: &mut Report) -> io
         }
         line.pop();
         let Some(token @ Token::Map(_)) = std::str::from_utf8(&line).ok().and_then(Token::parse) else {
-            report.note(FindingKind::ParseError, path, Some(number), "the line is no record; what follows was not checked");
+            report.note(
+                FindingKind::ParseError,
+                path,
+                Some(number),
+                "the line is no record; what follows was not checked",
+            );
             break;
         };
         facts.records += 1;
@@ -308,7 +313,9 @@ fn check_file(path: &Path, mac: &Keyed, compat: bool, report: &mut Report) -> io
             report.note(FindingKind::MissingField, path, Some(number), words);
             break;
         };
-        for field in ["ts", "session_id", "machine_id", "shim_version", "request_id", "op", "details", "result", "prev_hmac"] {
+        for field in
+            ["ts", "session_id", "machine_id", "shim_version", "request_id", "op", "details", "result", "prev_hmac"]
+        {
             if token.get(field).is_none() {
                 report.note(FindingKind::MissingField, path, Some(number), format!("the record has no {field}"));
             }
@@ -331,12 +338,22 @@ fn check_file(path: &Path, mac: &Keyed, compat: bool, report: &mut Report) -> io
                 report.note(FindingKind::HmacMismatch, path, Some(number), words);
             }
             Some((_, None)) | None => {
-                report.note(FindingKind::HmacMismatch, path, Some(number), "the record was changed, or the key is another one");
+                report.note(
+                    FindingKind::HmacMismatch,
+                    path,
+                    Some(number),
+                    "the record was changed, or the key is another one",
+                );
             }
         }
         before = Some((seq, hmac));
         if report.findings.len() >= limit {
-            report.note(FindingKind::HmacMismatch, path, Some(number), "too many findings; the rest of the file was not checked");
+            report.note(
+                FindingKind::HmacMismatch,
+                path,
+                Some(number),
+                "too many findings; the rest of the file was not checked",
+            );
             break;
         }
     }
@@ -378,7 +395,9 @@ fn check_order(links: &[Link], pruned: &BTreeSet<String>, report: &mut Report) {
     let mut by_id = BTreeMap::new();
     for (at, link) in links.iter().enumerate() {
         let id = opened(link).and_then(|facts| facts.get("file_id").and_then(Value::as_str).map(str::to_owned));
-        if let Some(id) = id && by_id.insert(id, at).is_some() {
+        if let Some(id) = id
+            && by_id.insert(id, at).is_some()
+        {
             report.note(FindingKind::FileOrder, &link.0, None, "the same file is there twice");
         }
     }

@@ -160,7 +160,6 @@ impl AuditLog {
             copy_now: secrets.as_ref().is_some_and(|secrets| secrets.writes_are_cheap()),
             closing: false,
         };
-        let head_file = HeadFile::open(&paths.state_dir).map_err(fault)?;
         let shared = Arc::new(Shared {
             paths,
             mac,
@@ -174,7 +173,7 @@ impl AuditLog {
             to_copy: Condvar::new(),
             _lock: lock,
         });
-        {
+        let head_file = {
             let mut state = shared.lock();
             if fresh {
                 link.insert("file_id".to_owned(), Value::String(state.file_id.clone()));
@@ -185,12 +184,16 @@ impl AuditLog {
             for (op, details) in news {
                 shared.put(&mut state, event(op, details))?;
             }
-        }
+            // Before anybody can look: a log of ours without its head is a finding.
+            state.file.sync_data().map_err(fault)?;
+            let mut head_file = HeadFile::open(&shared.paths.state_dir).map_err(fault)?;
+            head_file.write(&shared.head(&state), &shared.mac).map_err(fault)?;
+            head_file
+        };
         let mut threads = Vec::new();
         let syncing = shared.clone();
-        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            std::thread::Builder::new().name(name.to_owned()).spawn(run)
-        };
+        let spawn =
+            |name: &str, run: Box<dyn FnOnce() + Send>| std::thread::Builder::new().name(name.to_owned()).spawn(run);
         threads.push(spawn("audit-sync", Box::new(move || syncing.sync_until_closed(head_file))).map_err(fault)?);
         if let Some(secrets) = shared.secrets.clone() {
             let copying = shared.clone();
@@ -368,7 +371,9 @@ impl Shared {
         state.bytes += length;
         state.total += 1;
         state.uncopied += 1;
-        if self.sync == SyncMode::Record && let Err(error) = state.file.sync_data() {
+        if self.sync == SyncMode::Record
+            && let Err(error) = state.file.sync_data()
+        {
             return Err(self.latch(state, &error.to_string()));
         }
         if !state.dirty {
@@ -478,7 +483,9 @@ impl Shared {
                 let next = SecretString::from(head::with_copy(entry.as_deref(), &head, &self.mac));
                 match secrets.set(entries::AUDIT_HEAD, &next) {
                     Ok(()) => copied.clone_from(&head.hmac),
-                    Err(fault) => tracing::warn!(%fault, "the head of the audit log was not copied to the secret store"),
+                    Err(fault) => {
+                        tracing::warn!(%fault, "the head of the audit log was not copied to the secret store")
+                    }
                 }
             }
             if last {
@@ -503,7 +510,9 @@ fn write_once(file: &File, line: &[u8]) -> io::Result<()> {
     loop {
         match file.write(line) {
             Ok(written) if written == line.len() => return Ok(()),
-            Ok(_) => return Err(io::Error::new(io::ErrorKind::StorageFull, "only a part of the record could be written")),
+            Ok(_) => {
+                return Err(io::Error::new(io::ErrorKind::StorageFull, "only a part of the record could be written"));
+            }
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
             Err(err) => return Err(err),
         }

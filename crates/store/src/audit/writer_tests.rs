@@ -1,1 +1,99 @@
+use drawbridge_core::{ManualClock, WallMs};
 
+use super::*;
+use crate::audit::{FindingKind, HeadCopy, verify, verify_all};
+
+fn options(dir: &Path) -> AuditOptions {
+    AuditOptions {
+        paths: AuditPaths { log: dir.join("logs/audit.log"), state_dir: dir.to_owned() },
+        key: AuditKey::new([7; 32]),
+        machine_id: "m-1".to_owned(),
+        shim_version: "drawbridge-0.1.0".to_owned(),
+        sync: SyncMode::Interval,
+        clock: Arc::new(ManualClock::starting_at(WallMs(1_800_000_000_000))),
+        secrets: None,
+    }
+}
+
+fn check(dir: &Path) -> Vec<FindingKind> {
+    let options = options(dir);
+    let report = verify_all(&options.paths, &options.key, HeadCopy::Nowhere, false).unwrap();
+    report.findings.iter().map(|finding| finding.kind).collect()
+}
+
+#[test]
+fn a_log_is_sound_while_it_is_written_after_rotation_and_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = AuditLog::open(options(dir.path())).unwrap();
+    assert_eq!(log.append(event("SHIM_START", Map::new())).unwrap().seq, 2);
+    assert_eq!(check(dir.path()), []);
+    log.rotate().unwrap();
+    log.append(event("TOKEN_REFRESHED", Map::new())).unwrap();
+    log.close();
+    drop(log);
+
+    let log = AuditLog::open(options(dir.path())).unwrap();
+    assert_eq!(log.append(event("SHIM_START", Map::new())).unwrap().seq, 3);
+    assert_eq!(log.records(), 5);
+    assert_eq!(check(dir.path()), []);
+}
+
+#[test]
+fn a_line_torn_at_any_byte_is_set_aside_and_the_chain_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = options(dir.path()).paths.log;
+    let log = AuditLog::open(options(dir.path())).unwrap();
+    log.close();
+    drop(log);
+    let whole = fs::read(&path).unwrap();
+    for cut in (1..whole.len()).step_by(37) {
+        fs::write(&path, [&whole[..], &whole[..cut]].concat()).unwrap();
+        let log = AuditLog::open(options(dir.path())).unwrap();
+        log.close();
+        drop(log);
+
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("LOG_REPAIRED"), "{cut}");
+        assert_eq!(check(dir.path()), [], "{cut}");
+        // Back to the beginning: with its head, which is behind then.
+        fs::remove_file(dir.path().join("audit.head")).unwrap();
+    }
+}
+
+#[test]
+fn a_log_that_was_cut_back_is_noticed_and_the_notice_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = options(dir.path()).paths.log;
+    let log = AuditLog::open(options(dir.path())).unwrap();
+    let before = fs::read(&path).unwrap();
+    log.append(event("SHIM_START", Map::new())).unwrap();
+    log.close();
+    drop(log);
+    fs::write(&path, before).unwrap();
+    let paths = options(dir.path());
+    let report = verify(&paths.paths, &paths.key, HeadCopy::Nowhere, false).unwrap();
+    assert_eq!(report.findings[0].kind, FindingKind::HeadMismatch, "{report:?}");
+
+    drop(AuditLog::open(options(dir.path())).unwrap());
+
+    assert_eq!(check(dir.path()), [FindingKind::Suspect]);
+}
+
+#[test]
+fn once_the_disk_is_full_nothing_more_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = AuditLog::open(options(dir.path())).unwrap();
+    log.write_into(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+
+    assert!(matches!(log.append(event("SHIM_START", Map::new())), Err(AuditFault::Unavailable { .. })));
+    log.write_into(open::open_append(&dir.path().join("logs/audit.log")).unwrap());
+    assert!(log.append(event("SHIM_START", Map::new())).is_err());
+}
+
+#[test]
+fn a_second_writer_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let _log = AuditLog::open(options(dir.path())).unwrap();
+
+    assert!(matches!(AuditLog::open(options(dir.path())), Err(AuditFault::InUse { pid: Some(_), .. })));
+}

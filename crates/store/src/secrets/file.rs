@@ -157,11 +157,16 @@ fn read(path: &Path, passphrase: &SecretString) -> Result<Known, SecretFault> {
         .decrypt(&Nonce::from(nonce), Payload { msg: &ct, aad: &aad })
         .map(Zeroizing::new)
         .map_err(|_| SecretFault::WrongPassphrase(path.to_owned()))?;
-    let entries: BTreeMap<String, String> = serde_json::from_slice(&plain).map_err(|_| damaged("its content is no map"))?;
+    let entries: BTreeMap<String, String> =
+        serde_json::from_slice(&plain).map_err(|_| damaged("its content is no map"))?;
     Ok(Known { stamp, entries: entries.into_iter().map(|(name, value)| (name, SecretString::from(value))).collect() })
 }
 
-fn seal(path: &Path, passphrase: &SecretString, entries: &BTreeMap<String, SecretString>) -> Result<Vec<u8>, SecretFault> {
+fn seal(
+    path: &Path,
+    passphrase: &SecretString,
+    entries: &BTreeMap<String, SecretString>,
+) -> Result<Vec<u8>, SecretFault> {
     let mut random = [0_u8; 28];
     getrandom::fill(&mut random).map_err(|_| io_fault(path, "the system gives no random numbers"))?;
     let (salt, nonce) = random.split_at(16);
@@ -200,3 +205,7 @@ fn cipher(path: &Path, passphrase: &SecretString, salt: &[u8]) -> Result<Aes256G
         .map_err(|error| io_fault(path, error))?;
     Ok(Aes256Gcm::new(&Key::<Aes256Gcm>::from(*key)))
 }
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;
