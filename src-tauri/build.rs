@@ -1,6 +1,15 @@
 //! Embeds the window's files and the list of commands that it may call.
 
-fn main() {
-    #[cfg(feature = "desktop")]
-    tauri_build::build();
+#[cfg(feature = "desktop")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Without this list every page of the app could call every command; with it a capability must name each one.
+    const COMMANDS: &[&str] = &["snapshot", "send", "desktop", "open_authorize_page", "open_platform"];
+    println!("cargo:rerun-if-changed=src-tauri/capabilities");
+    let manifest = tauri_build::AppManifest::new().commands(COMMANDS);
+    let attributes =
+        tauri_build::Attributes::new().app_manifest(manifest).capabilities_path_pattern("src-tauri/capabilities/**/*");
+    Ok(tauri_build::try_build(attributes)?)
 }
+
+#[cfg(not(feature = "desktop"))]
+fn main() {}

@@ -1,0 +1,32 @@
+#!/usr/bin/python3
+"""Without a tray host the window opens, says so, and closing it ends the program. Run it under DESK_TRAY=none scripts/desk.sh."""
+import os
+import subprocess
+import sys
+
+import desktop_window as desktop
+
+
+def main():
+    window = desktop.Window(os.environ["DESK_BIN"])
+    try:
+        window.sees("Closing this window quits Drawbridge")
+        window.picture("no-tray")
+    finally:
+        window.close()
+
+    program = subprocess.Popen([os.environ["DESK_BIN"]])
+    try:
+        find = lambda: subprocess.run(["xdotool", "search", "--onlyvisible", "--pid", str(program.pid), "--name", "^Drawbridge$"], capture_output=True, text=True).stdout.split()
+        number = desktop.until("the window", find)[0]
+        subprocess.run(["wmctrl", "-i", "-c", hex(int(number))], check=True)
+        code = program.wait(timeout=30)
+        if code != 0:
+            sys.exit(f"ended with {code}")
+    finally:
+        if program.poll() is None:
+            program.kill()
+    print("window without a tray host: all seen")
+
+
+main()
