@@ -128,6 +128,13 @@ impl Shell {
         }
     }
 
+    /// Returns what was found out before, without trying anything now.
+    #[must_use]
+    pub fn known_sandbox_state(&self) -> Option<SandboxState> {
+        let known = self.sandbox.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().map(|(_, state)| state.clone())
+    }
+
     /// Forgets what was tried, so that the next command or question tries again.
     pub fn try_sandbox_again(&self) {
         *self.sandbox.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -203,7 +203,13 @@ impl Broker {
     }
 
     /// Opens a question or joins the same one; none when there is no room.
-    fn open(&self, question: &Question, key: Key, facts: PromptFacts, asker: &Asker) -> Option<oneshot::Receiver<Heard>> {
+    fn open(
+        &self,
+        question: &Question,
+        key: Key,
+        facts: PromptFacts,
+        asker: &Asker,
+    ) -> Option<oneshot::Receiver<Heard>> {
         let (sender, receiver) = oneshot::channel();
         let mut inner = self.lock();
         if let Some(open) = inner.open.values_mut().find(|open| open.key == key) {

@@ -153,7 +153,8 @@ impl Dispatcher {
         if let Operation::Session(op) = question.operation() {
             self.parts.sessions.check_before_asking(op)?;
         }
-        let facts = prompts::describe(&question, root, &self.parts.platform, &self.parts.policy.get(), &self.parts.sessions)?;
+        let facts =
+            prompts::describe(&question, root, &self.parts.platform, &self.parts.policy.get(), &self.parts.sessions)?;
         self.parts.journal.consent_asked(question.session(), question.operation().name(), question.power());
         let _held = self.parts.sessions.hold_browse(question.operation());
         self.parts.broker.ask(question, facts, asker).await
@@ -218,7 +219,13 @@ impl Dispatcher {
         }
         let result =
             RecordResult { ok, exit_code, duration_ms: act.duration_ms, error_code: error_code.map(Into::into) };
-        written &= self.parts.journal.write(act.chat, Some(act.request.as_str()), act.facts.op, act.facts.details.clone(), result);
+        written &= self.parts.journal.write(
+            act.chat,
+            Some(act.request.as_str()),
+            act.facts.op,
+            act.facts.details.clone(),
+            result,
+        );
         self.parts.board.act(ActivityRow {
             number: 0,
             at_ms: self.parts.clock.wall().0,

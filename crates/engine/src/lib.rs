@@ -1,10 +1,23 @@
 //! Links, sessions, dispatcher, consent and events: the running Drawbridge.
 
 pub mod account;
+mod board;
+mod consent;
 pub mod control;
 pub mod dial;
+mod dispatcher;
+mod engine;
 mod handle;
+mod journal;
+mod link;
 pub mod net;
+mod policy_cell;
+mod prompts;
+mod record;
+mod sessions;
+pub mod token_vault;
 pub mod view;
 
+pub use drawbridge_proto::executor::dialer::Backoff;
+pub use engine::{Engine, EngineOptions, ExitKind, Overlay, StartError};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Reply};

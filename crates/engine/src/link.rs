@@ -94,9 +94,8 @@ impl LinkStatus {
 
     /// Tells how long nothing was asked; none while something runs.
     pub(crate) fn idle_for(&self, now: Instant) -> Option<Duration> {
-        (self.in_flight.load(Ordering::Relaxed) == 0).then(|| {
-            now.saturating_duration_since(*self.last_active.lock().unwrap_or_else(PoisonError::into_inner))
-        })
+        (self.in_flight.load(Ordering::Relaxed) == 0)
+            .then(|| now.saturating_duration_since(*self.last_active.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     fn active(&self, now: Instant) {
@@ -360,7 +359,11 @@ fn failure_of_dial(fault: &DialError) -> DialFailure {
 }
 
 fn failure_of_account(fault: &AccountError) -> DialFailure {
-    if fault.is_passing() { DialFailure::Network(fault.to_string()) } else { DialFailure::SignInNeeded(fault.to_string()) }
+    if fault.is_passing() {
+        DialFailure::Network(fault.to_string())
+    } else {
+        DialFailure::SignInNeeded(fault.to_string())
+    }
 }
 
 fn age_of(bearer: &Bearer, now: WallMs) -> TokenAge {

@@ -1,6 +1,9 @@
 //! The one place that holds the state of policy. A change is stored before anybody sees it.
+//!
+//! Two states are kept: what is stored, and what holds in this run. They differ by what flags and configuration say, which must
+//! never find its way into the stored settings. Every change is made to both.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use drawbridge_policy::PolicyState;
 
@@ -10,14 +13,15 @@ pub(crate) type Persist = Box<dyn Fn(&PolicyState) -> Result<(), String> + Send 
 /// The present state. Readers get a whole, unchanging copy.
 pub(crate) struct PolicyCell {
     now: RwLock<Arc<PolicyState>>,
-    /// One change at a time, so that none is lost between reading and storing.
-    changing: Mutex<()>,
+    /// Held while a change is made: one at a time, so that none is lost.
+    stored: Mutex<PolicyState>,
     persist: Persist,
 }
 
 impl PolicyCell {
-    pub(crate) fn new(state: PolicyState, persist: Persist) -> Self {
-        Self { now: RwLock::new(Arc::new(state)), changing: Mutex::new(()), persist }
+    /// Takes what is stored and what holds in this run.
+    pub(crate) fn new(stored: PolicyState, now: PolicyState, persist: Persist) -> Self {
+        Self { now: RwLock::new(Arc::new(now)), stored: Mutex::new(stored), persist }
     }
 
     /// Returns the state of this moment.
@@ -29,27 +33,80 @@ impl PolicyCell {
     ///
     /// # Errors
     /// Why it could not be stored. The old state stays then.
-    pub(crate) fn change(&self, edit: impl FnOnce(&mut PolicyState)) -> Result<Arc<PolicyState>, String> {
-        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = PolicyState::clone(&self.get());
+    pub(crate) fn change(&self, edit: impl Fn(&mut PolicyState)) -> Result<Arc<PolicyState>, String> {
+        let mut stored = self.lock();
+        let mut next = stored.clone();
         edit(&mut next);
         (self.persist)(&next)?;
-        let next = Arc::new(next);
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = next.clone();
-        Ok(next)
+        *stored = next;
+        Ok(self.show(&edit))
     }
 
     /// Changes the state in the strict direction even where it cannot be stored: a stop must hold for this run at least.
     ///
     /// # Errors
     /// Why it could not be stored; the new state holds until this program ends.
-    pub(crate) fn tighten(&self, edit: impl FnOnce(&mut PolicyState)) -> Result<Arc<PolicyState>, String> {
-        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn tighten(&self, edit: impl Fn(&mut PolicyState)) -> Result<Arc<PolicyState>, String> {
+        let mut stored = self.lock();
+        let shown = self.show(&edit);
+        edit(&mut stored);
+        (self.persist)(&stored)?;
+        Ok(shown)
+    }
+
+    fn show(&self, edit: &impl Fn(&mut PolicyState)) -> Arc<PolicyState> {
         let mut next = PolicyState::clone(&self.get());
         edit(&mut next);
         let next = Arc::new(next);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = next.clone();
-        (self.persist)(&next)?;
-        Ok(next)
+        next
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PolicyState> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_core::{Power, PowerMode};
+
+    use super::*;
+
+    fn with_flag() -> PolicyState {
+        let mut now = PolicyState::defaults();
+        now.modes.insert(Power::Shell, PowerMode::Allowed);
+        now
+    }
+
+    #[test]
+    fn what_a_flag_allows_is_never_stored() {
+        let saved = Arc::new(Mutex::new(None));
+        let seen = saved.clone();
+        let persist: Persist = Box::new(move |state| {
+            *seen.lock().unwrap() = Some(state.clone());
+            Ok(())
+        });
+        let cell = PolicyCell::new(PolicyState::defaults(), with_flag(), persist);
+
+        cell.change(|state| state.raised = true).unwrap();
+
+        assert_eq!(cell.get().mode(Power::Shell), PowerMode::Allowed);
+        let saved = saved.lock().unwrap().clone().unwrap();
+        assert_eq!((saved.raised, saved.mode(Power::Shell)), (true, PowerMode::Off));
+    }
+
+    #[test]
+    fn a_change_that_cannot_be_stored_does_not_happen_but_a_stop_does() {
+        let cell = PolicyCell::new(
+            PolicyState::defaults(),
+            PolicyState::defaults(),
+            Box::new(|_| Err("the disk is full".to_owned())),
+        );
+
+        assert!(cell.change(|state| drop(state.modes.insert(Power::Shell, PowerMode::Allowed))).is_err());
+        assert_eq!(cell.get().mode(Power::Shell), PowerMode::Off);
+        assert!(cell.tighten(|state| state.raised = true).is_err());
+        assert!(cell.get().raised);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use drawbridge_caps::browse::{BrowseHold, Browser};
 use drawbridge_core::{
-    BrowsePlace, Binding, Clock, OpError, Operation, Outcome, SessionId, SessionOp, escape_outside_text,
+    Binding, BrowsePlace, Clock, OpError, Operation, Outcome, SessionId, SessionOp, escape_outside_text,
 };
 use drawbridge_os::root::Root;
 use drawbridge_policy::{Fingerprint, GrantClaims, GrantFault, GrantKey, Permit, directory_fingerprint};
@@ -159,8 +159,7 @@ impl Sessions {
             return Err(OpError::RevisionMismatch { current: bound.revision });
         }
         self.refuse_if_revoked(&session, revision)?;
-        let binding =
-            Binding { session, allowed_root: bound.allowed_root, fingerprint: bound.fingerprint, revision };
+        let binding = Binding { session, allowed_root: bound.allowed_root, fingerprint: bound.fingerprint, revision };
         let root = self.open_bound(&binding)?;
         self.start_chat(&binding, root)?;
         Ok(Outcome::Activated(binding))
@@ -296,8 +295,7 @@ impl Sessions {
                     revision: bound.revision,
                     active: link.is_some_and(|link| !link.task.is_finished()),
                     link: link.map_or(LinkState::Off, |link| link.status.view().state),
-                    in_flight: link
-                        .map_or(0, |link| link.status.in_flight.load(std::sync::atomic::Ordering::Relaxed)),
+                    in_flight: link.map_or(0, |link| link.status.in_flight.load(std::sync::atomic::Ordering::Relaxed)),
                     requests: link.map_or(0, |link| link.status.answered.load(std::sync::atomic::Ordering::Relaxed)),
                     revoked: bound.revoked,
                     last_used_ms: bound.last_used_ms.max(last_request),

@@ -20,6 +20,8 @@ pub mod entries {
     pub const ACCESS_TOKEN: &str = "default/access_token";
     /// The platform's refresh token.
     pub const REFRESH_TOKEN: &str = "default/refresh_token";
+    /// When the token pair was got and when it ends, as JSON.
+    pub const TOKEN_TIMES: &str = "default/token_times";
     /// The audit key, as 64 hex digits.
     pub const AUDIT_KEY: &str = "default/audit_key";
     /// The copy of the audit log's head.

@@ -1,0 +1,491 @@
+//! Builds an engine from what is stored and configured. A fault here means that nothing was dialled.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use drawbridge_caps::browse::{Browser, RootChoice, default_roots};
+use drawbridge_caps::files::{Files, UndoKeeper};
+use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
+use drawbridge_core::{Clock, Limits, Power, PowerMode, SessionId, SystemClock};
+use drawbridge_os::folders::Folders;
+use drawbridge_os::keychain::Keychain;
+use drawbridge_os::machine::{self, UnsupportedMachine};
+use drawbridge_os::process;
+use drawbridge_os::root::{Change, PathFault, Root, RootFault, RootOptions, Stamp};
+use drawbridge_policy::{GrantKey, Network, PolicyState, Prompting, ShellMode};
+use drawbridge_proto::executor::dialer::Backoff;
+use drawbridge_proto::executor::machine::{HelloFacts, Negotiated};
+use drawbridge_proto::executor::wire::Capability as WireCapability;
+use drawbridge_store::audit::{AuditFault, AuditLog, AuditOptions, AuditPaths, SyncMode};
+use drawbridge_store::bindings::{Bindings, BindingsFault};
+use drawbridge_store::secrets::{self, AuditKeyFault, NoPlaceForSecrets, SecretStore};
+use drawbridge_store::settings::Settings;
+use drawbridge_store::state_dir::{Owner, OwnerFault, StateDir, StateDirFault};
+use drawbridge_store::undo::UndoStore;
+use secrecy::SecretString;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::publish::{self, Sources};
+use super::{Core, Engine, OpenRoot};
+use crate::account::{Account, AccountError, AccountOptions, PlatformUrl, PlatformUrlFault};
+use crate::board::Board;
+use crate::consent::Broker;
+use crate::control::{self, ControlOptions};
+use crate::dispatcher::{self, Dispatcher};
+use crate::handle::EngineHandle;
+use crate::journal::Journal;
+use crate::link::{self, Purpose, Shared};
+use crate::net::{NetConfig, NetFault, NetSettings};
+use crate::policy_cell::PolicyCell;
+use crate::sessions::{self, Sessions};
+use crate::token_vault::SecretVault;
+
+/// Name and version as HELLO and the audit log say it.
+pub(super) const SHIM_VERSION: &str = concat!("drawbridge-", env!("CARGO_PKG_VERSION"));
+/// Name of this program's entries in the keychain.
+const KEYCHAIN_SERVICE: &str = "drawbridge";
+/// Commands from window and command line that may wait.
+const COMMAND_QUEUE: usize = 32;
+
+/// What an engine is started with. Everything configured is resolved already.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// Where things are kept.
+    pub folders: Folders,
+    /// Base of all platform addresses.
+    pub platform_url: String,
+    /// OAuth client id.
+    pub client_id: String,
+    /// Shown in the platform's folder picker.
+    pub display_name: String,
+    /// Local ceilings of each link.
+    pub limits: Limits,
+    /// Waits between attempts to connect.
+    pub backoff: Backoff,
+    /// Commands at once, over all chats.
+    pub max_concurrent_commands: u32,
+    /// Commands a minute, over all chats.
+    pub max_commands_per_minute: u32,
+    /// Folders that may be browsed; none means the usual ones of this system.
+    pub browse_roots: Option<Vec<PathBuf>>,
+    /// When audit records are synced.
+    pub audit_sync: SyncMode,
+    /// Proxy and trust anchors.
+    pub net: NetSettings,
+    /// What flags and configuration say over the stored settings, for this run alone.
+    pub overlay: Overlay,
+    /// A person can be asked, by a window or by the command line.
+    pub can_ask: bool,
+    /// The one-time secret with which the command line may answer questions.
+    pub answer_secret: Option<Arc<SecretString>>,
+    /// A data link started by hand instead of the control link.
+    pub legacy: Option<(SessionId, PathBuf)>,
+    /// Ends when the main link ends for good, and does not start without a sign-in.
+    pub headless: bool,
+    /// Opens the encrypted file of secrets where there is no keychain.
+    pub passphrase: Option<SecretString>,
+}
+
+/// What holds in this run and is never stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overlay {
+    /// Modes of powers.
+    pub modes: BTreeMap<Power, PowerMode>,
+    /// How commands run.
+    pub shell_mode: Option<ShellMode>,
+    /// What a confined command may reach.
+    pub shell_network: Option<Network>,
+}
+
+impl Overlay {
+    /// Puts it over stored settings.
+    #[must_use]
+    pub fn over(&self, stored: &PolicyState, can_ask: bool) -> PolicyState {
+        let mut state = stored.clone();
+        state.modes.extend(self.modes.iter().map(|(power, mode)| (*power, *mode)));
+        state.shell_mode = self.shell_mode.unwrap_or(state.shell_mode);
+        state.shell_network = self.shell_network.unwrap_or(state.shell_network);
+        state.prompting = if can_ask { Prompting::Possible } else { Prompting::Impossible };
+        state
+    }
+}
+
+/// Why an engine did not start. Nothing was dialled and nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process owns the state folder.
+    #[error(transparent)]
+    Owner(#[from] OwnerFault),
+    /// The state folder cannot be used.
+    #[error(transparent)]
+    StateDir(#[from] StateDirFault),
+    /// No place for secrets.
+    #[error(transparent)]
+    Secrets(#[from] NoPlaceForSecrets),
+    /// No audit key.
+    #[error("the audit log cannot be kept: {0}")]
+    AuditKey(#[from] AuditKeyFault),
+    /// The audit log cannot be opened.
+    #[error(transparent)]
+    Audit(#[from] AuditFault),
+    /// The platform's address cannot be used.
+    #[error(transparent)]
+    PlatformUrl(#[from] PlatformUrlFault),
+    /// The network cannot be used as it is configured.
+    #[error(transparent)]
+    Net(#[from] NetFault),
+    /// The list of attachments cannot be read.
+    #[error(transparent)]
+    Bindings(#[from] BindingsFault),
+    /// The folder of a data link cannot be used.
+    #[error("the folder {} cannot be used: {fault}", .path.display())]
+    Root {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        fault: RootFault,
+    },
+    /// A kind of machine that the protocol does not know.
+    #[error(transparent)]
+    Machine(#[from] UnsupportedMachine),
+    /// The stored tokens cannot be read.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// Nobody is signed in.
+    #[error("you are not signed in, so there is nothing to connect to; run `drawbridge auth` first")]
+    NotSignedIn,
+    /// Something of the system.
+    #[error("{what}: {why}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        why: String,
+    },
+}
+
+impl StartError {
+    /// Returns the exit code of `drawbridge start` (`cli.md`).
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotSignedIn => 77,
+            Self::Owner(_) => 1,
+            Self::StateDir(_)
+            | Self::Secrets(_)
+            | Self::AuditKey(_)
+            | Self::Audit(_)
+            | Self::PlatformUrl(_)
+            | Self::Net(_)
+            | Self::Bindings(_)
+            | Self::Root { .. }
+            | Self::Machine(_)
+            | Self::Account(_)
+            | Self::System { .. } => 78,
+        }
+    }
+}
+
+/// A data link started by hand.
+#[derive(Debug, Clone)]
+pub(super) struct LegacySession {
+    pub(super) session: SessionId,
+    pub(super) root: Arc<Root>,
+}
+
+/// Everything that has to be opened before anything runs; all of it blocks.
+struct Opened {
+    owner: Owner,
+    socket_path: PathBuf,
+    secrets: Arc<dyn SecretStore>,
+    log: AuditLog,
+    log_path: PathBuf,
+    grant_key: GrantKey,
+    settings: Settings,
+    stored: PolicyState,
+    bindings: Bindings,
+    undo: UndoStore,
+    machine_id: String,
+    legacy: Option<LegacySession>,
+    open_root: OpenRoot,
+}
+
+pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let platform = PlatformUrl::parse(&options.platform_url)?;
+    let net = NetConfig::new(&options.net)?;
+    let (system, arch) = (machine::platform()?, machine::arch()?);
+    let (for_opening, its_clock) = (options.clone(), clock.clone());
+    let opened = tokio::task::spawn_blocking(move || open(&for_opening, &its_clock))
+        .await
+        .map_err(|fault| StartError::System { what: "the start broke off", why: fault.to_string() })??;
+    let vault = Arc::new(SecretVault::new(opened.secrets.clone(), options.folders.state.clone()));
+    let account = Account::open(AccountOptions {
+        platform,
+        client_id: options.client_id.clone(),
+        net,
+        vault,
+        clock: clock.clone(),
+    })
+    .await?;
+    if options.headless && account.bearer().is_err() {
+        return Err(StartError::NotSignedIn);
+    }
+    process::adopt_orphans().map_err(|fault| system_fault("could not take charge of processes", &fault))?;
+
+    let board = Arc::new(Board::new());
+    let journal = Arc::new(Journal::new(opened.log, opened.log_path, board.clone()));
+    let settings = opened.settings;
+    let now = options.overlay.over(&opened.stored, options.can_ask);
+    let shell = Arc::new(build_shell(&options, &now, clock.clone())?);
+    let persist = Box::new(move |state: &PolicyState| settings.save(state).map_err(|fault| fault.to_string()));
+    let policy = Arc::new(PolicyCell::new(opened.stored, now, persist));
+    let broker = Broker::new(policy.clone(), clock.clone(), board.clone());
+    let browser = Arc::new(Browser::new(clock.clone(), roots(&options)));
+    let open_root = opened.open_root.clone();
+    let sessions = Arc::new(Sessions::new(sessions::Parts {
+        bindings: Arc::new(opened.bindings),
+        key: opened.grant_key,
+        machine_id: opened.machine_id.clone(),
+        clock: clock.clone(),
+        browser: browser.clone(),
+        board: board.clone(),
+        open_root: Box::new(move |path| open_root(path).map_err(|fault| fault.to_string())),
+    }));
+    let undo = Arc::new(opened.undo);
+    let parts = dispatcher::Parts {
+        policy: policy.clone(),
+        broker: broker.clone(),
+        journal: journal.clone(),
+        board: board.clone(),
+        clock: clock.clone(),
+        files: Arc::new(Files::new(Arc::new(Keeper(undo.clone())))),
+        shell: shell.clone(),
+        browser: browser.clone(),
+        sessions: sessions.clone(),
+        platform: account.platform().shown().to_owned(),
+    };
+    let dispatcher = Arc::new(Dispatcher::new(parts, options.limits.max_concurrent));
+    let hello = hello_maker(policy.clone(), opened.machine_id, &options, system, arch);
+    let shared = Arc::new(share(&options, &account, &dispatcher, &journal, &board, &clock, hello, browser));
+    let for_chats = shared.clone();
+    sessions.set_starter(Box::new(move |session, root, allowed_root| {
+        link::start(Purpose::Chat { session, root, allowed_root }, for_chats.clone(), false)
+    }));
+
+    let sources = Sources {
+        policy: policy.clone(),
+        broker: broker.clone(),
+        sessions: sessions.clone(),
+        journal: journal.clone(),
+        board: board.clone(),
+        account: account.clone(),
+        shell: shell.clone(),
+    };
+    let (commands, inbox) = mpsc::channel(COMMAND_QUEUE);
+    let (pictures, watched) = watch::channel(Arc::new(sources.compose()));
+    let publisher = tokio::spawn(publish::keep_publishing(sources, pictures));
+    let handle = EngineHandle { commands, snapshots: watched };
+    let stop = CancellationToken::new();
+    let control_socket = serve_control(&handle, opened.socket_path, options.answer_secret.clone(), &stop);
+    let core = Core {
+        policy,
+        broker,
+        sessions,
+        journal,
+        board,
+        clock,
+        account,
+        undo,
+        shared,
+        shell,
+        open_root: opened.open_root,
+        legacy: opened.legacy,
+        ends_with_link: options.headless,
+        main: None,
+        halted: false,
+        control_lost_at: None,
+        signed_in: mpsc::channel(4),
+        stop: stop.clone(),
+        control_socket: Some(control_socket),
+        publisher,
+        _owner: opened.owner,
+    };
+    let task = tokio::spawn(core.run(inbox));
+    Ok(Engine { handle, stop, task })
+}
+
+fn open(options: &EngineOptions, clock: &Arc<dyn Clock>) -> Result<Opened, StartError> {
+    let folders = &options.folders;
+    let state = StateDir::open(&folders.state)?;
+    let owner = state.lock()?;
+    let open_root = root_opener(folders);
+    let legacy = match &options.legacy {
+        None => None,
+        Some((session, path)) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let opened = path.to_str().ok_or(RootFault::NotUnicode).and_then(|text| open_root(text));
+            let root = opened.map_err(|fault| StartError::Root { path, fault })?;
+            Some(LegacySession { session: session.clone(), root: Arc::new(root) })
+        }
+    };
+    let keychain = Keychain::for_service(KEYCHAIN_SERVICE);
+    let secrets = secrets::open_secrets(&folders.state, options.passphrase.clone(), &keychain)?;
+    let log_path = folders.logs.join("audit.log");
+    let key = secrets::audit_key(secrets.as_ref(), log_path.exists())?;
+    let machine_id = machine::machine_id(&folders.state)
+        .map_err(|fault| system_fault("could not keep an id for this machine", &fault))?;
+    let grant_key = GrantKey::derive(key.bytes());
+    let log = AuditLog::open(AuditOptions {
+        paths: AuditPaths { log: log_path.clone(), state_dir: folders.state.clone() },
+        key,
+        machine_id: machine_id.clone(),
+        shim_version: SHIM_VERSION.to_owned(),
+        sync: options.audit_sync,
+        clock: clock.clone(),
+        secrets: Some(secrets.clone()),
+    })?;
+    let (settings, stored) = Settings::open(&folders.state);
+    let bindings = Bindings::open(&folders.state)?;
+    let undo = UndoStore::open(&folders.state.join("undo"), clock.clone())
+        .map_err(|fault| StartError::System { what: "the undo store cannot be opened", why: fault.to_string() })?;
+    let socket_path = state.control_socket();
+    Ok(Opened {
+        owner,
+        socket_path,
+        secrets,
+        log,
+        log_path,
+        grant_key,
+        settings,
+        stored,
+        bindings,
+        undo,
+        machine_id,
+        legacy,
+        open_root,
+    })
+}
+
+/// Opens folders as roots; our own folders stay out of reach wherever they lie.
+fn root_opener(folders: &Folders) -> OpenRoot {
+    let protected = vec![folders.state.clone(), folders.config.clone(), folders.logs.clone()];
+    let home = std::env::home_dir();
+    Arc::new(move |path| {
+        let options = RootOptions { protected: protected.clone(), home: home.clone() };
+        Root::open_with(std::path::Path::new(path), options)
+    })
+}
+
+fn build_shell(options: &EngineOptions, now: &PolicyState, clock: Arc<dyn Clock>) -> Result<Shell, StartError> {
+    let hidden = vec![options.folders.state.clone(), options.folders.config.clone(), options.folders.logs.clone()];
+    let mut settings = ShellSettings::defaults(hidden)
+        .map_err(|fault| system_fault("could not find this very program, which confines commands", &fault))?;
+    settings.mode = now.shell_mode;
+    settings.network = now.shell_network;
+    settings.per_minute = options.max_commands_per_minute;
+    settings.concurrent = options.max_concurrent_commands;
+    Ok(Shell::new(ShellControl::new(settings), clock))
+}
+
+fn roots(options: &EngineOptions) -> RootChoice {
+    match &options.browse_roots {
+        Some(folders) => RootChoice::only(folders.clone()),
+        None => default_roots(std::env::home_dir().as_deref(), std::env::var("USER").ok().as_deref()),
+    }
+}
+
+type HelloMaker = Box<dyn Fn() -> HelloFacts + Send + Sync>;
+
+fn hello_maker(
+    policy: Arc<PolicyCell>,
+    machine_id: String,
+    options: &EngineOptions,
+    platform: &'static str,
+    arch: &'static str,
+) -> HelloMaker {
+    let display_name = machine::display_name(&options.display_name);
+    Box::new(move || {
+        let state = policy.get();
+        let offered = [(Power::Files, WireCapability::Files), (Power::Shell, WireCapability::Shell)];
+        let capabilities =
+            offered.into_iter().filter(|(power, _)| state.offers(*power)).map(|(_, capability)| capability).collect();
+        HelloFacts {
+            machine_id: machine_id.clone(),
+            shim_version: SHIM_VERSION.to_owned(),
+            platform: platform.to_owned(),
+            arch: arch.to_owned(),
+            display_name: display_name.clone(),
+            capabilities,
+            ..HelloFacts::default()
+        }
+    })
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each part has one owner and one use; a struct would only repeat their names"
+)]
+fn share(
+    options: &EngineOptions,
+    account: &Account,
+    dispatcher: &Arc<Dispatcher>,
+    journal: &Arc<Journal>,
+    board: &Arc<Board>,
+    clock: &Arc<dyn Clock>,
+    hello: HelloMaker,
+    browser: Arc<Browser>,
+) -> Shared {
+    let for_slots = dispatcher.clone();
+    Shared {
+        account: account.clone(),
+        dispatcher: dispatcher.clone(),
+        journal: journal.clone(),
+        board: board.clone(),
+        clock: clock.clone(),
+        limits: options.limits,
+        backoff: options.backoff,
+        hello,
+        on_control: Box::new(move |negotiated: &Negotiated| for_slots.set_slots(negotiated.limits.max_concurrent)),
+        on_control_open: Box::new(move || browser.forget_all()),
+        numbers: Arc::new(AtomicU64::new(0)),
+    }
+}
+
+fn serve_control(
+    handle: &EngineHandle,
+    path: PathBuf,
+    answer_secret: Option<Arc<SecretString>>,
+    stop: &CancellationToken,
+) -> tokio::task::JoinHandle<()> {
+    let (handle, stop) = (handle.clone(), stop.clone());
+    tokio::spawn(async move {
+        if let Err(fault) = control::serve(handle, &path, ControlOptions { answer_secret }, stop).await {
+            tracing::error!(%fault, "the command line cannot reach this engine");
+        }
+    })
+}
+
+fn system_fault(what: &'static str, fault: &std::io::Error) -> StartError {
+    StartError::System { what, why: fault.to_string() }
+}
+
+/// Joins the files capability and the undo store, which do not know each other.
+struct Keeper(Arc<UndoStore>);
+
+impl UndoKeeper for Keeper {
+    fn keep(&self, session: Option<&SessionId>, change: &Change<'_>) -> Result<u64, PathFault> {
+        self.0.keep(session, change)
+    }
+
+    fn changed(&self, number: u64, left: Option<Stamp>) {
+        self.0.changed(number, left);
+    }
+
+    fn forget(&self, number: u64) {
+        self.0.forget(number);
+    }
+}

@@ -1,0 +1,361 @@
+//! What each command does.
+
+use std::time::Duration;
+
+use drawbridge_core::{Power, PowerMode, PromptId, SessionId, escape_outside_text};
+use drawbridge_policy::{ChatAllowance, Network, PolicyState, ShellMode};
+use drawbridge_store::undo::{UndoEntry, UndoKind};
+use serde_json::json;
+
+use super::{Core, chat};
+use crate::consent::AnswerFault;
+use crate::handle::{Command, CommandError, Reply};
+use crate::link::Order;
+use crate::record::shown;
+use crate::view::{PromptAnswer, UndoView};
+
+type Done = Result<Reply, CommandError>;
+
+impl Core {
+    pub(super) async fn on_command(&mut self, command: Command) -> Done {
+        match command {
+            Command::SetRaised { raised: true } => self.raise().await,
+            Command::SetRaised { raised: false } => self.lower(),
+            Command::SetPower { power, mode } => self.set_power(&power, &mode),
+            Command::SetShell { mode, network } => self.set_shell(&mode, &network),
+            Command::SignIn => self.sign_in().await,
+            Command::PasteRedirect { address } => match self.account.paste_redirect(&address).await {
+                Ok(()) => Ok(Reply::Done),
+                Err(fault) => Err(CommandError::new("paste_refused", sentence(&fault.to_string()))),
+            },
+            Command::CancelSignIn => {
+                self.account.cancel_sign_in();
+                Ok(Reply::Done)
+            }
+            Command::SignOut => self.sign_out().await,
+            Command::Connect => self.connect(),
+            Command::PromptPainted { id } => {
+                self.broker.painted(PromptId::new(id)).map_err(answer_fault)?;
+                Ok(Reply::Done)
+            }
+            Command::AnswerPrompt { id, answer } => self.answer(id, answer),
+            Command::Detach { session_id } => {
+                let session = self.known(&session_id)?;
+                self.sessions.detach_in_turn(&session).await;
+                self.forget_allowances(&session)?;
+                self.broker.forget_chat(&session);
+                self.journal.event(Some(&session), "DETACH_SESSION", json!({ "by": "person" }));
+                Ok(Reply::Done)
+            }
+            Command::Forget { session_id } => {
+                let session = self.known(&session_id)?;
+                self.broker.forget_chat(&session);
+                self.sessions.forget(&session).await.map_err(not_stored)?;
+                self.forget_allowances(&session)?;
+                self.journal.event(Some(&session), "POLICY_CHANGED", json!({ "revoked": session.as_str() }));
+                Ok(Reply::Done)
+            }
+            Command::UndoList { session_id } => self.undo_list(session_id.as_deref()),
+            Command::UndoRestore { numbers } => self.undo_restore(numbers).await,
+            Command::AuditRotate => self.audit_rotate(),
+            Command::Shutdown => Ok(Reply::Done),
+        }
+    }
+
+    /// The stop of invariant 3: stored, then everything ends, then acknowledged.
+    async fn raise(&mut self) -> Done {
+        let was = self.policy.get().raised;
+        let stored = self.policy.tighten(|state| {
+            state.raised = true;
+            state.raise_count += 1;
+        });
+        self.broker.raise();
+        self.stop_links().await;
+        if !was {
+            self.journal.event(None, "STOP_ALL", json!({ "raised": true }));
+        }
+        self.board.touch();
+        match stored {
+            Ok(_) => Ok(Reply::Done),
+            Err(why) => Err(CommandError::new(
+                "not_stored",
+                format!(
+                    "Everything was stopped, but the stop could not be stored ({why}). It holds until Drawbridge ends. Make room on the disk and raise again."
+                ),
+            )),
+        }
+    }
+
+    fn lower(&mut self) -> Done {
+        if self.policy.get().raised {
+            self.policy.change(|state| state.raised = false).map_err(not_stored)?;
+            self.journal.event(None, "STOP_ALL", json!({ "raised": false }));
+        }
+        self.start_main();
+        self.board.touch();
+        Ok(Reply::Done)
+    }
+
+    fn set_power(&mut self, power: &str, mode: &str) -> Done {
+        let power = Power::from_name(power)
+            .ok_or_else(|| CommandError::new("unknown_power", format!("There is no power named {}.", shown(power))))?;
+        let mode = PowerMode::from_name(mode)
+            .ok_or_else(|| CommandError::new("unknown_mode", format!("There is no mode named {}.", shown(mode))))?;
+        if let Some(by) = self.policy.get().locked_off.get(&power) {
+            return Err(CommandError::new("locked", format!("This power is switched off by {}.", shown(by))));
+        }
+        if !is_built(power) && mode != PowerMode::Off {
+            let why = "This version of Drawbridge cannot do that yet, so the power stays off.";
+            return Err(CommandError::new("not_built", why));
+        }
+        let before = self.policy.get();
+        let after = self
+            .policy
+            .change(|state| {
+                state.modes.insert(power, mode);
+                state.chat_allowances.retain(|allowance| allowance.power != power);
+            })
+            .map_err(not_stored)?;
+        self.journal.event(None, "POLICY_CHANGED", json!({ "power": power.name(), "mode": mode.name() }));
+        let switched_off = before.offers(power) && !after.offers(power);
+        if before.offers(power) != after.offers(power) {
+            self.renew_links(switched_off);
+        }
+        self.board.touch();
+        Ok(Reply::Done)
+    }
+
+    fn set_shell(&mut self, mode: &str, network: &str) -> Done {
+        let mode_wanted = match mode {
+            "confined" => ShellMode::Confined,
+            "full" => ShellMode::Full,
+            other => {
+                return Err(CommandError::new("unknown_mode", format!("There is no mode named {}.", shown(other))));
+            }
+        };
+        let network_wanted = match network {
+            "none" => Network::None,
+            "loopback" => Network::Loopback,
+            "all" => Network::All,
+            other => {
+                let message = format!("There is no network setting named {}.", shown(other));
+                return Err(CommandError::new("unknown_network", message));
+            }
+        };
+        let after = self
+            .policy
+            .change(|state| {
+                state.shell_mode = mode_wanted;
+                state.shell_network = network_wanted;
+            })
+            .map_err(not_stored)?;
+        self.apply_shell(&after);
+        self.journal.event(None, "POLICY_CHANGED", json!({ "shell_mode": mode, "shell_network": network }));
+        self.board.touch();
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn apply_shell(&self, state: &PolicyState) {
+        self.shell.control().update(|settings| {
+            settings.mode = state.shell_mode;
+            settings.network = state.shell_network;
+        });
+    }
+
+    async fn sign_in(&mut self) -> Done {
+        let attempt = self.account.sign_in().await.map_err(account_fault)?;
+        let url = attempt.authorize_url().to_owned();
+        let done = self.signed_in.0.clone();
+        tokio::spawn(async move {
+            let good = match attempt.finish().await {
+                Ok(()) => true,
+                Err(fault) => {
+                    tracing::info!(%fault, "the sign-in ended without tokens");
+                    false
+                }
+            };
+            let _ = done.send(good).await;
+        });
+        self.board.touch();
+        Ok(Reply::AuthorizeUrl { url })
+    }
+
+    async fn sign_out(&mut self) -> Done {
+        // The platform closes every link on a revoke, ours included: stop them first.
+        self.stop_links().await;
+        let revoked = tokio::time::timeout(Duration::from_secs(20), self.account.revoke()).await;
+        match revoked {
+            Ok(Ok(())) => Ok(Reply::Done),
+            Ok(Err(fault)) => {
+                self.start_main();
+                Err(account_fault(fault))
+            }
+            Err(_) => {
+                self.start_main();
+                Err(CommandError::new(
+                    "platform_unreachable",
+                    "The platform did not answer, so you are still signed in. Try again later.",
+                ))
+            }
+        }
+    }
+
+    fn connect(&mut self) -> Done {
+        if self.policy.get().raised {
+            return Err(CommandError::new("raised", "The bridge is raised. Lower it first."));
+        }
+        if self.account.bearer().is_err() && !self.signing_in() {
+            return Err(CommandError::new("signed_out", "You are not signed in. Sign in first."));
+        }
+        self.halted = false;
+        match &self.main {
+            Some(main) => main.order(Order::Connect),
+            None => self.start_main(),
+        }
+        Ok(Reply::Done)
+    }
+
+    fn answer(&mut self, id: u64, answer: PromptAnswer) -> Done {
+        let id = PromptId::new(id);
+        if answer == PromptAnswer::AllowChat {
+            let view = self.broker.views().into_iter().find(|view| view.id == id.get());
+            let allowance = view.filter(|view| view.can_allow_chat).and_then(|view| {
+                Some(ChatAllowance {
+                    session: chat(view.session_id.as_deref()?)?,
+                    power: Power::from_name(&view.power)?,
+                })
+            });
+            let Some(allowance) = allowance else {
+                return Err(CommandError::new("not_offered", "This question cannot be answered for the whole chat."));
+            };
+            self.policy
+                .change(|state| {
+                    state.chat_allowances.insert(allowance.clone());
+                })
+                .map_err(not_stored)?;
+        }
+        let answered = self.broker.answer(id, answer).map_err(answer_fault)?;
+        let word = match answer {
+            PromptAnswer::AllowOnce => "allow_once",
+            PromptAnswer::AllowChat => "allow_chat",
+            PromptAnswer::Deny => "deny",
+        };
+        let details = json!({ "operation": answered.operation, "power": answered.power.name(), "answer": word });
+        self.journal.event(answered.session.as_ref(), "CONSENT_ANSWERED", details);
+        Ok(Reply::Done)
+    }
+
+    fn forget_allowances(&self, session: &SessionId) -> Result<(), CommandError> {
+        let any = self.policy.get().chat_allowances.iter().any(|allowance| allowance.session == *session);
+        if any {
+            self.policy
+                .change(|state| state.chat_allowances.retain(|allowance| allowance.session != *session))
+                .map_err(not_stored)?;
+        }
+        Ok(())
+    }
+
+    fn known(&self, session_id: &str) -> Result<SessionId, CommandError> {
+        chat(session_id).filter(|session| self.sessions.knows(session)).ok_or_else(|| {
+            let message = format!("No chat {} is known here. Look at the list of chats.", shown(session_id));
+            CommandError::new("unknown_chat", message)
+        })
+    }
+
+    fn undo_list(&self, session_id: Option<&str>) -> Done {
+        let session = match session_id {
+            None => None,
+            Some(text) => Some(chat(text).ok_or_else(|| {
+                CommandError::new("unknown_chat", format!("{} is not the id of a chat.", shown(text)))
+            })?),
+        };
+        Ok(Reply::Undo { entries: self.undo.list(session.as_ref()).iter().map(undo_view).collect() })
+    }
+
+    async fn undo_restore(&self, mut numbers: Vec<u64>) -> Done {
+        // Newest first, whatever the order they came in: later changes lie on top of earlier ones.
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        numbers.dedup();
+        for number in numbers {
+            let (undo, open_root) = (self.undo.clone(), self.open_root.clone());
+            let restored = tokio::task::spawn_blocking(move || undo.restore(number, &|path| open_root(path))).await;
+            match restored {
+                Ok(Ok(restored)) => {
+                    self.journal.event(None, "UNDO_RESTORED", json!({ "number": number, "path": restored.path }));
+                }
+                Ok(Err(fault)) => {
+                    return Err(CommandError::new("undo_failed", sentence(&fault.to_string())));
+                }
+                Err(_) => {
+                    return Err(CommandError::new("undo_failed", "The restore broke off. Look at the undo list."));
+                }
+            }
+        }
+        self.board.touch();
+        Ok(Reply::Done)
+    }
+
+    fn audit_rotate(&self) -> Done {
+        match self.journal.log().rotate() {
+            Ok(path) => Ok(Reply::Rotated { path: path.display().to_string() }),
+            Err(fault) => Err(CommandError::new("audit_unavailable", sentence(&fault.to_string()))),
+        }
+    }
+}
+
+/// Tells whether this version can really do what the power covers.
+pub(super) const fn is_built(power: Power) -> bool {
+    match power {
+        Power::Files | Power::Attach | Power::Shell => true,
+        Power::ComputerUse | Power::Clipboard | Power::LocalModel | Power::Hardware => false,
+    }
+}
+
+fn undo_view(entry: &UndoEntry) -> UndoView {
+    let kind = match entry.kind {
+        UndoKind::Replaced => "write",
+        UndoKind::Deleted => "delete",
+        UndoKind::Moved => "move",
+    };
+    UndoView {
+        number: entry.number,
+        at_ms: entry.at.0,
+        session_id: entry.session.clone(),
+        kind: kind.to_owned(),
+        path: escape_outside_text(&entry.path),
+        moved_to: entry.moved_to.as_deref().map(escape_outside_text),
+        bytes: entry.bytes,
+        restored: entry.restored,
+    }
+}
+
+fn not_stored(why: impl std::fmt::Display) -> CommandError {
+    CommandError::new(
+        "not_stored",
+        format!("The change could not be stored ({why}), so nothing has changed. Make room on the disk and try again."),
+    )
+}
+
+fn answer_fault(fault: AnswerFault) -> CommandError {
+    match fault {
+        AnswerFault::Unknown => {
+            CommandError::new("unknown_prompt", "This question is over. Nothing was allowed by it.")
+        }
+        AnswerFault::NotPainted => {
+            CommandError::new("not_painted", "This question was not on screen yet, so the answer does not count.")
+        }
+    }
+}
+
+fn account_fault(fault: crate::account::AccountError) -> CommandError {
+    CommandError::new(fault.code(), sentence(&fault.to_string()))
+}
+
+/// Makes an error's text a sentence for a person.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str()),
+        None => String::new(),
+    }
+}

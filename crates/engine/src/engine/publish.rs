@@ -1,0 +1,99 @@
+//! Composes the picture that window, tray and command line show.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use drawbridge_caps::shell::Shell;
+use drawbridge_core::{Power, escape_outside_text};
+use drawbridge_policy::{Network, ShellMode};
+use tokio::sync::watch;
+
+use super::commands::is_built;
+use crate::account::Account;
+use crate::board::Board;
+use crate::consent::Broker;
+use crate::journal::Journal;
+use crate::policy_cell::PolicyCell;
+use crate::sessions::Sessions;
+use crate::view::{Notice, PowerView, ShellView, Snapshot};
+
+/// Changes are gathered for so long, so that a flood costs about twenty pictures a second.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// What a picture is composed from.
+pub(super) struct Sources {
+    pub(super) policy: Arc<PolicyCell>,
+    pub(super) broker: Arc<Broker>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) board: Arc<Board>,
+    pub(super) account: Account,
+    pub(super) shell: Arc<Shell>,
+}
+
+impl Sources {
+    pub(super) fn compose(&self) -> Snapshot {
+        let policy = self.policy.get();
+        let powers = Power::ALL
+            .into_iter()
+            .map(|power| PowerView {
+                power: power.name().to_owned(),
+                mode: policy.mode(power).name().to_owned(),
+                locked_by: policy.locked_off.get(&power).map(|by| escape_outside_text(by)),
+                built: is_built(power),
+            })
+            .collect();
+        let broken = policy.broken.as_ref().map(|fault| Notice {
+            code: "settings_broken".to_owned(),
+            message: format!(
+                "The stored settings cannot be read ({}), so everything is refused. Mend or remove the file, then start Drawbridge again.",
+                escape_outside_text(fault)
+            ),
+        });
+        Snapshot {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            raised: policy.raised,
+            trouble: self.board.trouble().or(broken),
+            account: self.account.view(),
+            link: self.board.link(),
+            chats: self.sessions.views(),
+            powers,
+            shell: ShellView {
+                mode: match policy.shell_mode {
+                    ShellMode::Confined => "confined",
+                    ShellMode::Full => "full",
+                }
+                .to_owned(),
+                network: match policy.shell_network {
+                    Network::None => "none",
+                    Network::Loopback => "loopback",
+                    Network::All => "all",
+                }
+                .to_owned(),
+                confinement_missing: self.shell.known_sandbox_state().and_then(|state| state.missing()),
+            },
+            prompts: self.broker.views(),
+            activity: self.board.rows(),
+            audit: self.journal.view(),
+        }
+    }
+}
+
+/// Sends a new picture after every change until the engine ends.
+pub(super) async fn keep_publishing(sources: Sources, out: watch::Sender<Arc<Snapshot>>) {
+    let mut account = sources.account.subscribe();
+    loop {
+        tokio::select! {
+            () = sources.board.changed() => {}
+            changed = account.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+        }
+        tokio::time::sleep(GATHER).await;
+        if out.send(Arc::new(sources.compose())).is_err() {
+            return;
+        }
+    }
+}
