@@ -34,7 +34,8 @@ class Window:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.base = f"http://127.0.0.1:{port}"
-        self.driver = subprocess.Popen(["WebKitWebDriver", f"--port={port}"])
+        environment = os.environ | {"TAURI_AUTOMATION": "true", "TAURI_WEBVIEW_AUTOMATION": "true"}
+        self.driver = subprocess.Popen(["WebKitWebDriver", f"--port={port}"], env=environment)
         until("the driver", lambda: self.answers("GET", "/status"))
         options = {"binary": program, "args": list(arguments)}
         wanted = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
