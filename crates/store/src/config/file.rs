@@ -136,11 +136,13 @@ fn raw(value: &DeValue<'_>) -> Raw {
     }
 }
 
-/// Finds the key that was most likely meant, with or without its table.
+/// Finds the key that was most likely meant: by its whole name, by its name in a wrong table, or by its table alone.
 fn nearest(name: &str) -> &'static str {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let near = |known: &&super::keys::Key| {
-        distance(name, known.name).min(distance(&last(name), &last(known.name)).saturating_add(1))
+        let other_table = distance(&last(name), &last(known.name)) + 1;
+        let table = known.name.split_once('.').map_or(usize::MAX, |(table, _)| distance(name, table));
+        distance(name, known.name).min(other_table).min(table)
     };
     KEYS.iter().min_by_key(near).map_or("", |known| known.name)
 }
