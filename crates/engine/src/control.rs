@@ -8,8 +8,6 @@
 mod client;
 mod server;
 
-use std::path::{Path, PathBuf};
-
 pub use client::{Client, ControlError};
 pub use server::{ControlOptions, serve};
 
@@ -19,12 +17,6 @@ const LINE_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 const REQUEST_LIMIT_BYTES: u64 = 64 * 1024;
 /// Connections served at once; one more is told so and closed.
 const MAX_CONNECTIONS: usize = 16;
-
-/// Returns where the control socket of a state folder is.
-#[must_use]
-pub fn socket_path(state_dir: &Path) -> PathBuf {
-    state_dir.join("control.sock")
-}
 
 /// Reads one line of at most `limit` bytes, without its end.
 ///

@@ -1,7 +1,9 @@
 //! The socket with a scripted engine behind it.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drawbridge_store::state_dir::StateDir;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -22,7 +24,7 @@ struct Rig {
 
 async fn rig(options: ControlOptions) -> Rig {
     let folder = tempfile::tempdir().unwrap();
-    let path = socket_path(folder.path());
+    let path = StateDir::open(folder.path()).unwrap().control_socket();
     let (commands, mut asked) = mpsc::channel::<(Command, crate::handle::Answer)>(4);
     let (_, snapshots) = watch::channel(Arc::new(snapshot()));
     let (seen_by, seen) = mpsc::unbounded_channel();

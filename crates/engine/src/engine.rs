@@ -5,6 +5,7 @@
 
 mod build;
 mod commands;
+mod options;
 mod publish;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::view::{AccountState, LinkState, LinkView};
 
 use build::LegacySession;
 pub use build::{EngineOptions, Overlay, StartError};
+pub use options::Host;
 
 /// How often idle chats are looked for and a due refresh is made (spec 6.3).
 const ROUND: Duration = Duration::from_secs(30);
@@ -272,6 +274,10 @@ impl Core {
             let _ = socket.await;
         }
         self.publisher.abort();
+        let _ = (&mut self.publisher).await;
+        self.sessions.set_starter(None);
+        let journal = self.journal.clone();
+        let _ = tokio::task::spawn_blocking(move || journal.close()).await;
     }
 
     fn signing_in(&self) -> bool {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use ts_rs::TS;
 
-use crate::view::{PromptAnswer, Snapshot, UndoView};
+use crate::view::{ExplainView, PromptAnswer, Snapshot, UndoView};
 
 /// What may be asked of a running engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -81,6 +81,19 @@ pub enum Command {
     },
     /// Starts a new audit file.
     AuditRotate,
+    /// Removes rotated audit files whose newest record is older.
+    AuditPrune {
+        /// The age in seconds.
+        #[ts(type = "number")]
+        older_than_seconds: u64,
+    },
+    /// Tells what policy says about kinds of operations, and why. Does nothing.
+    Explain {
+        /// Their names, as in the audit log.
+        operations: Vec<String>,
+        /// Asked for by this chat.
+        session_id: Option<String>,
+    },
     /// Ends the engine in order.
     Shutdown,
 }
@@ -100,6 +113,16 @@ pub enum Reply {
     Undo {
         /// Newest first.
         entries: Vec<UndoView>,
+    },
+    /// Names of the audit files that were removed.
+    Pruned {
+        /// Oldest first.
+        files: Vec<String>,
+    },
+    /// What policy says.
+    Explained {
+        /// In the order asked for.
+        explanations: Vec<ExplainView>,
     },
     /// The new name of the closed audit file.
     Rotated {

@@ -116,6 +116,11 @@ impl Journal {
         self.event(session, "CONSENT_ASKED", json!({ "operation": operation, "power": power.name() }));
     }
 
+    /// Syncs the log and writes its head down. Blocks.
+    pub(crate) fn close(&self) {
+        self.log.close();
+    }
+
     /// Returns the size of the current file.
     pub(crate) fn bytes(&self) -> u64 {
         self.log.bytes()

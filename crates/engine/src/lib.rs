@@ -7,6 +7,7 @@ pub mod control;
 pub mod dial;
 mod dispatcher;
 mod engine;
+pub mod explain;
 mod handle;
 mod journal;
 mod link;
@@ -19,5 +20,5 @@ pub mod token_vault;
 pub mod view;
 
 pub use drawbridge_proto::executor::dialer::Backoff;
-pub use engine::{Engine, EngineOptions, ExitKind, Overlay, StartError};
+pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Reply};

@@ -4,7 +4,7 @@
 //! of the steps, and who is alive.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use drawbridge_caps::browse::{BrowseHold, Browser};
@@ -51,7 +51,7 @@ struct Live {
 /// The chats.
 pub(crate) struct Sessions {
     parts: Parts,
-    start: OnceLock<StartChat>,
+    start: Mutex<Option<StartChat>>,
     live: Mutex<BTreeMap<SessionId, Live>>,
     /// Operations on one chat run one after the other.
     turns: Mutex<BTreeMap<SessionId, Arc<AsyncMutex<()>>>>,
@@ -59,14 +59,12 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     pub(crate) fn new(parts: Parts) -> Self {
-        Self { parts, start: OnceLock::new(), live: Mutex::default(), turns: Mutex::default() }
+        Self { parts, start: Mutex::default(), live: Mutex::default(), turns: Mutex::default() }
     }
 
-    /// Says how data links are started. Once, right after everything is built.
-    pub(crate) fn set_starter(&self, start: StartChat) {
-        if self.start.set(start).is_err() {
-            tracing::error!("the starter of data links was set twice");
-        }
+    /// Says how data links are started. None at the end: the starter holds what in turn holds the sessions.
+    pub(crate) fn set_starter(&self, start: Option<StartChat>) {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = start;
     }
 
     /// Runs a permitted operation on chats.
@@ -307,8 +305,9 @@ impl Sessions {
     }
 
     fn start_chat(&self, binding: &Binding, root: Root) -> Result<(), OpError> {
-        let Some(start) = self.start.get() else {
-            return Err(OpError::Internal("data links cannot be started yet".to_owned()));
+        let start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(start) = start.as_ref() else {
+            return Err(OpError::Internal("Drawbridge is shutting down".to_owned()));
         };
         let mut live = self.lock();
         live.retain(|_, live| !live.link.task.is_finished());

@@ -254,3 +254,18 @@ pub struct UndoView {
     /// It was taken back already.
     pub restored: bool,
 }
+
+/// What policy says about a kind of operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ExplainView {
+    /// Name of the operation, as in the audit log.
+    pub operation: String,
+    /// The power that covers it; none when it only takes away.
+    pub power: Option<String>,
+    /// "allow", "ask" or "deny".
+    pub decision: String,
+    /// Stable name of the rule that won.
+    pub rule: String,
+    /// The reason in words.
+    pub why: String,
+}

@@ -35,9 +35,23 @@ async fn files_are_written_read_listed_moved_and_deleted_in_the_attached_folder(
     assert_eq!(rig.stop().await, ExitKind::Stopped);
     let ops = rig.audit_ops();
     let wanted = [
-        "SHIM_START", "WS_CONNECTED", "HELLO", "HELLO_ACK", "CONFIG_RELOADED", "DIRECTORY_LIST", "DIRECTORY_LIST",
-        "SESSION_ALLOWED_ROOT_SET", "ACTIVATE_SESSION", "FILE_WRITE", "FILE_READ", "FILE_STAT", "FILE_LIST", "FILE_MOVE",
-        "FILE_DELETE", "WS_DISCONNECTED", "SHIM_STOP",
+        "SHIM_START",
+        "WS_CONNECTED",
+        "HELLO",
+        "HELLO_ACK",
+        "CONFIG_RELOADED",
+        "DIRECTORY_LIST",
+        "DIRECTORY_LIST",
+        "SESSION_ALLOWED_ROOT_SET",
+        "ACTIVATE_SESSION",
+        "FILE_WRITE",
+        "FILE_READ",
+        "FILE_STAT",
+        "FILE_LIST",
+        "FILE_MOVE",
+        "FILE_DELETE",
+        "WS_DISCONNECTED",
+        "SHIM_STOP",
     ];
     let mut rest = ops.iter();
     for op in wanted {
@@ -80,9 +94,14 @@ async fn commands_run_only_once_shell_is_switched_on() {
     rig.handle.send(Command::SetPower { power, mode }).await.unwrap();
     // What is offered has changed, so the link says HELLO again; the platform waits for it as for any new one.
     rig.script
-        .frame(0, |frame| frame.from_machine && frame.kind == "HELLO" && frame.scope == Scope::Data(chat.clone()) && frame.text.contains("\"shell\""))
+        .frame(0, |frame| {
+            frame.from_machine
+                && frame.kind == "HELLO"
+                && frame.scope == Scope::Data(chat.clone())
+                && frame.text.contains("\"shell\"")
+        })
         .await;
-    rig.until(|picture| picture.chats.iter().any(|view| view.session_id == chat && view.link == LinkState::Connected)).await;
+    rig.script.connected(&Scope::Data(chat.clone()), true).await;
     let result = rig.ask(&chat, "EXECUTE_COMMAND", command).await.unwrap();
 
     assert_eq!(refused["code"], "CAPABILITY_NOT_GRANTED");
@@ -127,8 +146,7 @@ async fn a_person_is_asked_before_a_folder_is_attached() {
     let chat = rig.script.new_chat(None);
     let (browse, reference) = rig.browse_to(&["project"]).await;
     let attach = |script: drawbridge_practice::Script| {
-        let (machine, chat, browse, reference) =
-            (rig.machine.clone(), chat.clone(), browse.clone(), reference.clone());
+        let (machine, chat, browse, reference) = (rig.machine.clone(), chat.clone(), browse.clone(), reference.clone());
         tokio::spawn(async move { script.attach(&machine, &chat, &browse, &reference).await })
     };
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use drawbridge_engine::view::{
-    AccountState, AccountView, ActivityRow, AuditView, ChatView, LinkState, LinkView, Notice, PowerView, PromptAnswer,
+    AccountState, AccountView, ActivityRow, AuditView, ChatView, ExplainView, LinkState, LinkView, Notice, PowerView, PromptAnswer,
     PromptDetail, PromptView, ShellView, Snapshot, UndoView,
 };
 use drawbridge_engine::{Command, CommandError, Reply};
@@ -39,6 +39,7 @@ fn the_pages_types_are_those_of_the_engine() {
         ActivityRow,
         AuditView,
         UndoView,
+        ExplainView,
         Command,
         Reply,
         CommandError,

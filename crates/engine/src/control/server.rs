@@ -168,6 +168,8 @@ async fn run(
         | Command::UndoList { .. }
         | Command::UndoRestore { .. }
         | Command::AuditRotate
+        | Command::AuditPrune { .. }
+        | Command::Explain { .. }
         | Command::Shutdown => handle.send(command).await,
     }
 }

@@ -272,9 +272,9 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     let hello = hello_maker(policy.clone(), opened.machine_id, &options, system, arch);
     let shared = Arc::new(share(&options, &account, &dispatcher, &journal, &board, &clock, hello, browser));
     let for_chats = shared.clone();
-    sessions.set_starter(Box::new(move |session, root, allowed_root| {
+    sessions.set_starter(Some(Box::new(move |session, root, allowed_root| {
         link::start(Purpose::Chat { session, root, allowed_root }, for_chats.clone(), false)
-    }));
+    })));
 
     let sources = Sources {
         policy: policy.clone(),
@@ -477,8 +477,13 @@ fn system_fault(what: &'static str, fault: &std::io::Error) -> StartError {
 struct Keeper(Arc<UndoStore>);
 
 impl UndoKeeper for Keeper {
-    fn keep(&self, session: Option<&SessionId>, change: &Change<'_>) -> Result<u64, PathFault> {
-        self.0.keep(session, change)
+    fn keep(
+        &self,
+        session: Option<&SessionId>,
+        change: &Change<'_>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<u64>, PathFault> {
+        self.0.keep(session, change, cancelled)
     }
 
     fn changed(&self, number: u64, left: Option<Stamp>) {

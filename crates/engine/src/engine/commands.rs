@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Core, chat};
 use crate::consent::AnswerFault;
+use crate::explain::explain;
 use crate::handle::{Command, CommandError, Reply};
 use crate::link::Order;
 use crate::record::shown;
@@ -58,6 +59,10 @@ impl Core {
             Command::UndoList { session_id } => self.undo_list(session_id.as_deref()),
             Command::UndoRestore { numbers } => self.undo_restore(numbers).await,
             Command::AuditRotate => self.audit_rotate(),
+            Command::AuditPrune { older_than_seconds } => {
+                self.audit_prune(Duration::from_secs(older_than_seconds)).await
+            }
+            Command::Explain { operations, session_id } => self.explain(&operations, session_id.as_deref()),
             Command::Shutdown => Ok(Reply::Done),
         }
     }
@@ -295,6 +300,29 @@ impl Core {
         Ok(Reply::Done)
     }
 
+    async fn audit_prune(&self, older_than: Duration) -> Done {
+        let journal = self.journal.clone();
+        match tokio::task::spawn_blocking(move || journal.log().prune(older_than)).await {
+            Ok(Ok(files)) => Ok(Reply::Pruned { files }),
+            Ok(Err(fault)) => Err(CommandError::new("audit_unavailable", sentence(&fault.to_string()))),
+            Err(_) => Err(CommandError::new("audit_unavailable", "The removal broke off. Check the log.")),
+        }
+    }
+
+    fn explain(&self, operations: &[String], session_id: Option<&str>) -> Done {
+        let session = session_id.map(|id| {
+            let message = format!("{} is not the id of a chat.", shown(id));
+            chat(id).ok_or_else(|| CommandError::new("unknown_chat", message))
+        });
+        let session = session.transpose()?;
+        let state = self.policy.get();
+        let explanations = operations.iter().map(|name| {
+            let message = format!("There is no operation named {}.", shown(name));
+            explain(&state, name, session.as_ref()).ok_or_else(|| CommandError::new("unknown_operation", message))
+        });
+        Ok(Reply::Explained { explanations: explanations.collect::<Result<_, _>>()? })
+    }
+
     fn audit_rotate(&self) -> Done {
         match self.journal.log().rotate() {
             Ok(path) => Ok(Reply::Rotated { path: path.display().to_string() }),
@@ -313,6 +341,7 @@ pub(super) const fn is_built(power: Power) -> bool {
 
 fn undo_view(entry: &UndoEntry) -> UndoView {
     let kind = match entry.kind {
+        UndoKind::Created => "create",
         UndoKind::Replaced => "write",
         UndoKind::Deleted => "delete",
         UndoKind::Moved => "move",

@@ -80,7 +80,11 @@ impl Rig {
             browse_roots: Some(vec![home_path.clone()]),
             audit_sync: SyncMode::Interval,
             net: NetSettings::default(),
-            overlay: Overlay { modes: wish.modes, shell_mode: Some(drawbridge_policy::ShellMode::Full), shell_network: None },
+            overlay: Overlay {
+                modes: wish.modes,
+                shell_mode: Some(drawbridge_policy::ShellMode::Full),
+                shell_network: None,
+            },
             can_ask: wish.can_ask,
             answer_secret: None,
             legacy: None,

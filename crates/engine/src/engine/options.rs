@@ -1,0 +1,94 @@
+//! From a loaded configuration to what an engine is started with.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use drawbridge_core::{Limits, Power, PowerMode};
+use drawbridge_os::folders::Folders;
+use drawbridge_policy::ShellMode;
+use drawbridge_proto::executor::dialer::Backoff;
+use drawbridge_store::config::{Config, Loaded, Origin};
+use drawbridge_store::secrets;
+
+use super::build::{EngineOptions, Overlay};
+use crate::net::NetSettings;
+
+/// Who hosts the engine; decides what the configuration means (`cli.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// The command line, without a window: flags and configuration decide about powers, and attaching is allowed.
+    Headless,
+    /// The desktop application: the powers in its window decide, and it can ask.
+    App,
+}
+
+impl EngineOptions {
+    /// Takes what is configured. The passphrase comes from the environment.
+    #[must_use]
+    pub fn from_config(loaded: &Loaded, folders: Folders, host: Host) -> Self {
+        let config = &loaded.config;
+        Self {
+            folders,
+            platform_url: config.platform_url.clone(),
+            client_id: config.oauth_client_id.clone(),
+            display_name: config.display_name.clone(),
+            limits: Limits {
+                max_concurrent: config.max_concurrent,
+                max_file_size_bytes: config.max_file_size_bytes,
+                command_timeout: Duration::from_secs(config.command_timeout_seconds),
+            },
+            backoff: Backoff {
+                base: seconds(config.reconnect_base_delay_seconds),
+                max: seconds(config.reconnect_max_delay_seconds),
+                jitter: seconds(config.reconnect_jitter_seconds),
+            },
+            max_concurrent_commands: config.max_concurrent_commands,
+            max_commands_per_minute: config.max_commands_per_minute,
+            browse_roots: config.browse.roots.clone(),
+            audit_sync: config.audit.sync,
+            net: NetSettings {
+                proxy: config.proxy.url.clone(),
+                no_proxy: config.proxy.no_proxy.clone(),
+                extra_roots: config.tls.extra_roots.clone(),
+            },
+            overlay: overlay(loaded, host),
+            can_ask: host == Host::App || config.consent.answer_from_cli,
+            answer_secret: None,
+            legacy: None,
+            headless: host == Host::Headless,
+            passphrase: secrets::passphrase_from_env(),
+        }
+    }
+}
+
+fn overlay(loaded: &Loaded, host: Host) -> Overlay {
+    let config = &loaded.config;
+    let attach = config.consent.attach;
+    match host {
+        Host::App => Overlay {
+            modes: attach.into_iter().map(|mode| (Power::Attach, mode)).collect(),
+            shell_mode: config.shell.mode,
+            shell_network: config.shell.network,
+        },
+        Host::Headless => Overlay {
+            modes: BTreeMap::from([
+                (Power::Attach, attach.unwrap_or(PowerMode::Allowed)),
+                (Power::Files, PowerMode::Allowed),
+                (Power::Shell, if config.enable_shell { PowerMode::Allowed } else { PowerMode::Off }),
+            ]),
+            shell_mode: Some(headless_shell(loaded, config)),
+            shell_network: config.shell.network,
+        },
+    }
+}
+
+/// The flag alone means full access, as the protocol documents it; the file and the environment mean confined.
+fn headless_shell(loaded: &Loaded, config: &Config) -> ShellMode {
+    let by_flag = loaded.origins.get("enable_shell") == Some(&Origin::Flag);
+    config.shell.mode.unwrap_or(if by_flag { ShellMode::Full } else { ShellMode::Confined })
+}
+
+/// A wait in seconds; what cannot be a wait is none. The configuration refuses those before.
+fn seconds(value: f64) -> Duration {
+    Duration::try_from_secs_f64(value).unwrap_or_default()
+}

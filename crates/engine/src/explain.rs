@@ -1,0 +1,110 @@
+//! What policy would say, without doing anything: for `policy explain` and `policy list`. It asks the one decision
+//! function with an operation of the kind asked about; decisions depend on the kind alone.
+
+use std::collections::BTreeMap;
+
+use drawbridge_core::{
+    BrowseOp, BrowsePlace, CommandLine, CommandOp, ContentForm, FileOp, Operation, SessionId, SessionOp,
+};
+use drawbridge_policy::{PolicyState, decide};
+
+use crate::view::ExplainView;
+
+/// Names of every operation that policy knows, in the order in which they are shown.
+pub const OPERATIONS: [&str; 12] = [
+    "FILE_READ",
+    "FILE_WRITE",
+    "FILE_STAT",
+    "FILE_LIST",
+    "FILE_DELETE",
+    "FILE_MOVE",
+    "EXECUTE_COMMAND",
+    "DIRECTORY_LIST",
+    "ATTACH_SESSION",
+    "ACTIVATE_SESSION",
+    "RESTORE_SESSION",
+    "DETACH_SESSION",
+];
+
+/// Explains the decision about a kind of operation; none when there is no operation of this name. `session` is the chat
+/// that would ask.
+#[must_use]
+pub fn explain(state: &PolicyState, name: &str, session: Option<&SessionId>) -> Option<ExplainView> {
+    let operation = sample(name, session)?;
+    let explanation = decide(state, &operation, session);
+    Some(ExplainView {
+        operation: operation.name().to_owned(),
+        power: operation.power().map(|power| power.name().to_owned()),
+        decision: explanation.decision.name().to_owned(),
+        rule: explanation.rule.name().to_owned(),
+        why: explanation.why,
+    })
+}
+
+fn sample(name: &str, session: Option<&SessionId>) -> Option<Operation> {
+    let path = || ".".to_owned();
+    let place = || BrowsePlace { browse_id: String::new(), directory_ref: String::new() };
+    let chat = || session.cloned().or_else(|| SessionId::parse("any").ok());
+    Some(match name {
+        "FILE_READ" => {
+            Operation::File(FileOp::Read { path: path(), form: ContentForm::Text, offset: 0, length: None })
+        }
+        "FILE_WRITE" => Operation::File(FileOp::Write {
+            path: path(),
+            content: Vec::new(),
+            form: ContentForm::Text,
+            create_parents: false,
+        }),
+        "FILE_STAT" => Operation::File(FileOp::Stat { path: path(), follow_symlinks: false }),
+        "FILE_LIST" => Operation::File(FileOp::List {
+            path: path(),
+            glob: None,
+            recursive: false,
+            include_hidden: false,
+            max_entries: 1,
+        }),
+        "FILE_DELETE" => Operation::File(FileOp::Delete { path: path(), recursive: false, missing_ok: false }),
+        "FILE_MOVE" => Operation::File(FileOp::Move { src: path(), dst: path(), overwrite: false }),
+        "EXECUTE_COMMAND" => Operation::Command(CommandOp {
+            line: CommandLine::Argv(vec!["true".to_owned()]),
+            cwd: None,
+            timeout: None,
+            env: BTreeMap::new(),
+        }),
+        "DIRECTORY_LIST" => Operation::Browse(BrowseOp { place: None, cursor: None }),
+        "ATTACH_SESSION" => Operation::Session(SessionOp::Attach { session: chat()?, place: place() }),
+        "ACTIVATE_SESSION" => Operation::Session(SessionOp::Activate { session: chat()?, revision: 1 }),
+        "RESTORE_SESSION" => Operation::Session(SessionOp::Restore { session: chat()?, root_grant: String::new() }),
+        "DETACH_SESSION" => Operation::Session(SessionOp::Detach { session: chat()? }),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drawbridge_core::{Power, PowerMode};
+
+    #[test]
+    fn every_name_is_explained_as_itself_and_others_are_not() {
+        let state = PolicyState::defaults();
+        for name in OPERATIONS {
+            assert_eq!(explain(&state, name, None).unwrap().operation, name);
+        }
+        assert_eq!(explain(&state, "FILE_EXPLODE", None), None);
+    }
+
+    #[test]
+    fn the_answer_is_that_of_the_decision_function() {
+        let mut state = PolicyState::defaults();
+        let write = |state: &PolicyState| explain(state, "FILE_WRITE", None).unwrap();
+        assert_eq!((write(&state).decision.as_str(), write(&state).rule.as_str()), ("allow", "mode"));
+
+        state.modes.insert(Power::Files, PowerMode::AskEachTime);
+        assert_eq!((write(&state).decision.as_str(), write(&state).rule.as_str()), ("deny", "nobody_to_ask"));
+
+        state.raised = true;
+        assert_eq!((write(&state).decision.as_str(), write(&state).rule.as_str()), ("deny", "raised"));
+        assert_eq!(explain(&state, "DETACH_SESSION", None).unwrap().decision, "allow");
+    }
+}
