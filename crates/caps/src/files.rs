@@ -24,14 +24,19 @@ use crate::{Capability, RunCtx};
 /// Keeps what a change takes away, so that a person can take the change back.
 ///
 /// [`UndoKeeper::keep`] is called right before the change. For [`Change::Delete`] the keeper takes the thing over: after
-/// it returned, nothing is in its place. In all other cases it leaves everything as it is. When it fails, the operation
-/// fails and nothing was changed.
+/// it returned, nothing is in its place. In all other cases it leaves everything as it is. When it fails or is cancelled,
+/// the operation ends and nothing was changed.
 pub trait UndoKeeper: Send + Sync {
-    /// Keeps what the change takes away and returns the number of the entry.
+    /// Keeps what the change takes away and returns the number of the entry; none when `cancelled` said so.
     ///
     /// # Errors
     /// What the file system said; then nothing was kept and nothing has moved.
-    fn keep(&self, session: Option<&SessionId>, change: &Change<'_>) -> Result<u64, PathFault>;
+    fn keep(
+        &self,
+        session: Option<&SessionId>,
+        change: &Change<'_>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<u64>, PathFault>;
 
     /// Notes what the change left in place: none for a delete.
     fn changed(&self, number: u64, left: Option<Stamp>);

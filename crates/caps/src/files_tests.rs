@@ -23,7 +23,12 @@ struct Bin {
 }
 
 impl UndoKeeper for Bin {
-    fn keep(&self, _session: Option<&SessionId>, change: &Change<'_>) -> Result<u64, PathFault> {
+    fn keep(
+        &self,
+        _session: Option<&SessionId>,
+        change: &Change<'_>,
+        _cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<u64>, PathFault> {
         if self.full.load(Ordering::Relaxed) {
             return Err(PathFault::file(IoReason::NoSpace, "the disk or the quota is full"));
         }
@@ -34,7 +39,7 @@ impl UndoKeeper for Bin {
                 .rename(&at.name, &self.folder, &name, Overwrite::Never)
                 .map_err(RenameFault::into_path_fault)?;
         }
-        Ok(number)
+        Ok(Some(number))
     }
 
     fn changed(&self, number: u64, _left: Option<Stamp>) {
@@ -316,6 +321,8 @@ fn a_write_that_cannot_be_kept_cancelled_or_too_large_changes_nothing() {
     assert_reason(rig.write("f", b"after"), IoReason::NoSpace);
     assert_reason(rig.delete("f", false), IoReason::NoSpace);
     assert_reason(rig.rename("f", "g", false), IoReason::NoSpace);
+    assert_reason(rig.write("new/deep/file", b"x"), IoReason::NoSpace);
+    assert!(!rig.inside("new").exists(), "the folders made for it are gone again");
     rig.bin.full.store(false, Ordering::Relaxed);
     rig.limits.max_file_size_bytes = 4;
     let fault = rig.write("new/deep", b"after").unwrap_err();

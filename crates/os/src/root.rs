@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags};
 
-pub use access::{Change, Stamp};
+pub use access::{Change, Replaced, Stamp};
 pub use fault::{PathFault, RootFault};
 #[doc(hidden)]
 pub use folder::exchange;

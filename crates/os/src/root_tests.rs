@@ -168,13 +168,18 @@ fn parents_are_made_only_when_the_whole_way_stays_inside() {
         })
     };
 
-    let spot = place.root.make_parents(missing("x/y/z").unwrap()).unwrap();
+    let (spot, made) = place.root.make_parents(missing("x/y/z").unwrap()).unwrap();
     assert_eq!(place.root.text_of(&spot.trail, &spot.name), format!("{}/x/y/z", place.root.path()));
-    assert!(place.inside("x/y").is_dir());
+    assert!(place.inside("x/y").is_dir() && made == 2);
+    fs::write(place.inside("x/mine"), "").unwrap();
+    place.root.remove_made(&spot.trail, made);
+    assert!(place.inside("x/mine").exists() && !place.inside("x/y").exists(), "what is in use stays");
     assert_eq!(missing("gone/../../out").unwrap_err(), OUTSIDE);
-    assert_eq!(place.root.make_parents(missing("gone/../here").unwrap()).unwrap_err(), PathFault::NotFound);
-    assert_eq!(place.root.make_parents(missing("dangling/f").unwrap()).unwrap_err(), PathFault::NotFound);
-    assert!(!place.inside("gone").exists() && !place.inside("nowhere").exists());
+    assert_eq!(place.root.make_parents(missing("gone/../here").unwrap()).err().unwrap(), PathFault::NotFound);
+    assert_eq!(place.root.make_parents(missing("dangling/f").unwrap()).err().unwrap(), PathFault::NotFound);
+    let broken = format!("p/q/{}/f", "n".repeat(300));
+    assert!(place.root.make_parents(missing(&broken).unwrap()).is_err());
+    assert!(!place.inside("gone").exists() && !place.inside("nowhere").exists() && !place.inside("p").exists());
 }
 
 #[test]

@@ -9,7 +9,7 @@
 mod journal;
 mod restore;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::Path;
@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use drawbridge_core::{Clock, IoReason, SessionId, WallMs};
 use drawbridge_os::root::{
-    Change, Facts, Folder, Overwrite, PathFault, RenameFault, Root, RootFault, Spot, Stamp, copy_contents, copy_tree,
-    remove_own_tree, remove_tree, survey, temporary_name,
+    Change, Facts, Folder, Overwrite, PathFault, RenameFault, Replaced, Root, RootFault, Spot, Stamp, copy_contents,
+    copy_tree, remove_own_tree, remove_tree, survey, temporary_name,
 };
 
 use journal::{Entry, Former, Journal, Left, Line, Place, State, names_of, tag};
@@ -33,17 +33,21 @@ pub struct UndoLimits {
     pub total_bytes: u64,
     /// Older entries are dropped.
     pub age: Duration,
+    /// More entries than this are not held; the oldest go first.
+    pub entries: usize,
 }
 
 impl Default for UndoLimits {
     fn default() -> Self {
-        Self { total_bytes: 2 * 1024 * 1024 * 1024, age: Duration::from_secs(30 * 24 * 60 * 60) }
+        Self { total_bytes: 2 * 1024 * 1024 * 1024, age: Duration::from_secs(30 * 24 * 60 * 60), entries: 10_000 }
     }
 }
 
 /// What an entry takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoKind {
+    /// A file appeared where nothing was.
+    Created,
     /// A file got new content.
     Replaced,
     /// A file, link or folder was deleted.
@@ -97,6 +101,9 @@ pub enum UndoFault {
     /// Another folder stands at its path now.
     #[error("another folder stands where the change was made; nothing was restored")]
     OtherRoot,
+    /// A new file is there no more, or something else took its place.
+    #[error("the new file is no longer at {0}; nothing was taken away")]
+    Gone(String),
     /// What was moved is no longer where it went.
     #[error("what was moved is no longer at {0}; nothing was restored")]
     MovedOn(String),
@@ -108,9 +115,11 @@ pub enum UndoFault {
 /// The store.
 #[derive(Debug)]
 pub struct UndoStore {
+    folder: Folder,
     kept: Folder,
     limits: UndoLimits,
     clock: Arc<dyn Clock>,
+    /// Never held while content is copied or a tree is removed.
     inner: Mutex<Inner>,
     restoring: Mutex<()>,
 }
@@ -120,8 +129,10 @@ struct Inner {
     journal: Journal,
     entries: BTreeMap<u64, Entry>,
     next: u64,
-    /// Never dropped for space while it is being restored.
-    in_use: Option<u64>,
+    /// Never dropped while they are being restored or taken over.
+    in_use: BTreeSet<u64>,
+    /// Bytes that are on their way in, for numbers that have no entry yet.
+    arriving: BTreeMap<u64, u64>,
 }
 
 impl UndoStore {
@@ -154,9 +165,11 @@ impl UndoStore {
             remove_own_tree(&kept, &name)?;
         }
         let journal = Journal::rewrite(&folder, &entries, next)?;
-        let inner = Mutex::new(Inner { journal, entries, next, in_use: None });
-        let store = Self { kept, limits, clock, inner, restoring: Mutex::new(()) };
-        store.make_room(&mut store.lock(), 0)?;
+        let (in_use, arriving) = (BTreeSet::new(), BTreeMap::new());
+        let inner = Mutex::new(Inner { journal, entries, next, in_use, arriving });
+        let store = Self { folder, kept, limits, clock, inner, restoring: Mutex::new(()) };
+        let gone = store.make_room(&mut store.lock(), 0)?;
+        store.clear(&gone)?;
         Ok(store)
     }
 
@@ -168,39 +181,85 @@ impl UndoStore {
         inner.entries.values().rev().filter(wanted).map(Entry::shown).collect()
     }
 
-    /// Keeps what a change takes away, durably, and returns the number of the entry. For [`Change::Delete`] the thing is
-    /// taken over and no longer in its place afterwards; in all other cases everything stays as it is.
+    /// Keeps what a change takes away, durably, and returns the number of the entry; none when it was cancelled. For
+    /// [`Change::Delete`] the thing is taken over and no longer in its place afterwards; in all other cases everything
+    /// stays as it is.
     ///
     /// # Errors
-    /// What the file system says, [`IoReason::NoSpace`] when it is larger than everything that may be kept; then nothing
-    /// was kept and nothing has moved.
-    pub fn keep(&self, session: Option<&SessionId>, change: &Change<'_>) -> Result<u64, PathFault> {
+    /// What the file system says, [`IoReason::NoSpace`] when it is larger than everything that may be kept; then, as
+    /// when cancelled, nothing was kept and nothing has moved.
+    pub fn keep(
+        &self,
+        session: Option<&SessionId>,
+        change: &Change<'_>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<u64>, PathFault> {
+        let bytes = match change {
+            Change::Replace { former, .. } | Change::Move { replaced: Some(Replaced::File(former)), .. } => {
+                Facts::of_file(former)?.size_bytes
+            }
+            Change::Delete { root, at } => survey(root, at)?.bytes,
+            Change::Create { .. } | Change::Move { .. } => 0,
+        };
+        let (number, gone) = {
+            let mut inner = self.lock();
+            let gone = self.make_room(&mut inner, bytes)?;
+            let number = inner.next;
+            inner.next += 1;
+            inner.in_use.insert(number);
+            inner.arriving.insert(number, bytes);
+            (number, gone)
+        };
+        let kept = self.clear(&gone).and_then(|()| self.keep_as(number, session, change, cancelled));
         let mut inner = self.lock();
-        let number = inner.next;
+        inner.in_use.remove(&number);
+        inner.arriving.remove(&number);
+        kept.map(|done| done.map(|()| number))
+    }
+
+    fn keep_as(
+        &self,
+        number: u64,
+        session: Option<&SessionId>,
+        change: &Change<'_>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<()>, PathFault> {
         let at_ms = self.clock.wall().0;
         let start = |root: &Root, at: &Spot, kind| Entry::new(number, at_ms, session, root, at, kind);
         match change {
+            Change::Create { root, at, made_folders } => {
+                let mut entry = start(root, at, journal::Kind::Created);
+                entry.made_folders = *made_folders;
+                self.add(entry).map(Some)
+            }
             Change::Replace { root, at, former } => {
                 let mut entry = start(root, at, journal::Kind::Replaced);
-                self.keep_content(&mut inner, &mut entry, former)?;
-                self.add(&mut inner, entry)?;
+                let kept = self.keep_content(&mut entry, former, cancelled)?;
+                kept.map(|()| self.add(entry)).transpose()
             }
             Change::Move { root, from, to, replaced } => {
                 let mut entry = start(root, from, journal::Kind::Moved);
                 entry.to = Some(Place::of(root, to));
-                if let Some(replaced) = replaced {
-                    self.keep_content(&mut inner, &mut entry, replaced)?;
+                match replaced {
+                    None => {}
+                    Some(Replaced::File(file)) => {
+                        if self.keep_content(&mut entry, file, cancelled)?.is_none() {
+                            return Ok(None);
+                        }
+                    }
+                    Some(Replaced::EmptyFolder(facts)) => {
+                        (entry.former, entry.former_folder) = (Some(Former::from(*facts)), true);
+                    }
+                    Some(Replaced::Link(target)) => entry.former_link = Some(tag(target)),
                 }
-                self.add(&mut inner, entry)?;
+                self.add(entry).map(Some)
             }
             Change::Delete { root, at } => {
                 let mut entry = start(root, at, journal::Kind::Deleted);
-                entry.bytes = survey(root, at)?.bytes;
-                self.make_room(&mut inner, entry.bytes)?;
-                self.take_over(&mut inner, entry, at)?;
+                entry.bytes = self.lock().arriving.get(&number).copied().unwrap_or(0);
+                self.take_over(entry, at, cancelled)
             }
         }
-        Ok(number)
     }
 
     /// Notes what a change left in place, so that a restore can tell whether somebody worked on since.
@@ -218,7 +277,11 @@ impl UndoStore {
         let mut inner = self.lock();
         if inner.entries.get(&number).is_some_and(|entry| entry.kind != journal::Kind::Deleted) {
             // What stays behind after a fault here is one entry too many, which restores what is there anyway.
-            let _ = self.drop_entry(&mut inner, number);
+            let dropped = Self::drop_entry(&mut inner, number);
+            drop(inner);
+            if dropped.is_ok() {
+                let _ = self.clear(&[number]);
+            }
         }
     }
 
@@ -226,112 +289,153 @@ impl UndoStore {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep_content(&self, inner: &mut Inner, entry: &mut Entry, former: &File) -> Result<(), PathFault> {
+    /// Copies the content of a file in; none when cancelled.
+    fn keep_content(
+        &self,
+        entry: &mut Entry,
+        former: &File,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<()>, PathFault> {
         let facts = Facts::of_file(former)?;
-        self.make_room(inner, facts.size_bytes)?;
         let name = kept_name(entry.number);
         let kept = self.kept.create_file(&name, 0o600)?;
-        let copied = copy_contents(former, &kept, &|| false)
-            .and_then(|_| kept.sync_all().map_err(|fault| PathFault::from_io(&fault)))
-            .and_then(|()| self.kept.sync());
-        if let Err(fault) = copied {
+        let copied = copy_contents(former, &kept, cancelled).and_then(|copied| {
+            if copied.is_some() {
+                kept.sync_all().map_err(|fault| PathFault::from_io(&fault))?;
+                self.kept.sync()?;
+            }
+            Ok(copied)
+        });
+        if !matches!(copied, Ok(Some(_))) {
             let _ = self.kept.remove_file(&name);
-            return Err(fault);
         }
-        entry.bytes = facts.size_bytes;
-        entry.former = Some(Former::from(&facts));
-        Ok(())
+        Ok(copied?.map(|bytes| (entry.bytes, entry.former) = (bytes, Some(Former::from(&facts)))))
     }
 
     /// Writes the line of a new entry; on a fault what was kept for it goes again.
-    fn add(&self, inner: &mut Inner, entry: Entry) -> Result<(), PathFault> {
+    fn add(&self, entry: Entry) -> Result<(), PathFault> {
         let number = entry.number;
-        if let Err(fault) = self.update(inner, entry) {
+        let added = {
+            let mut inner = self.lock();
+            inner.arriving.remove(&number);
+            self.update(&mut inner, entry)
+        };
+        if added.is_err() {
             let _ = remove_own_tree(&self.kept, &kept_name(number));
-            return Err(fault);
         }
-        inner.next = number + 1;
-        Ok(())
+        added
     }
 
     fn update(&self, inner: &mut Inner, entry: Entry) -> Result<(), PathFault> {
         inner.journal.append(&Line::Entry(Box::new(entry.clone())))?;
         inner.entries.insert(entry.number, entry);
+        if inner.journal.is_stale(inner.entries.len()) {
+            // The old one stays good when this fails.
+            match Journal::rewrite(&self.folder, &inner.entries, inner.next) {
+                Ok(fresh) => inner.journal = fresh,
+                Err(fault) => tracing::warn!(%fault, "the undo journal could not be written anew"),
+            }
+        }
         Ok(())
     }
 
     /// Takes a deleted thing over. The line goes first: a crash right after the rename must not lose track of it.
-    fn take_over(&self, inner: &mut Inner, mut entry: Entry, at: &Spot) -> Result<(), PathFault> {
+    fn take_over(&self, mut entry: Entry, at: &Spot, cancelled: &dyn Fn() -> bool) -> Result<Option<()>, PathFault> {
         let number = entry.number;
         let parked = temporary_name()?;
         entry.parked = Some(tag(&parked));
-        self.add(inner, entry)?;
+        self.add(entry)?;
         let name = kept_name(number);
         let moved = match at.folder().rename(&at.name, &self.kept, &name, Overwrite::Never) {
-            Ok(()) => Ok(()),
-            Err(RenameFault::OtherDevice) => self.take_over_by_copy(at, &parked, &name),
+            Ok(()) => Ok(Some(())),
+            Err(RenameFault::OtherDevice) => self.take_over_by_copy(at, &parked, &name, cancelled),
             Err(RenameFault::Path(fault)) => Err(fault),
         };
-        if let Err(fault) = moved {
-            self.drop_entry(inner, number)?;
-            return Err(fault);
+        if !matches!(moved, Ok(Some(()))) {
+            Self::drop_entry(&mut self.lock(), number)?;
+            return moved;
         }
         // It is away and kept; a folder that cannot be synced is no reason to say otherwise.
         let _ = self.kept.sync();
         let _ = at.folder().sync();
-        Ok(())
+        Ok(Some(()))
     }
 
-    /// Takes it from its name first, so that the change is one step for everybody else, then copies it.
-    fn take_over_by_copy(&self, at: &Spot, parked: &OsStr, name: &OsStr) -> Result<(), PathFault> {
+    /// Takes it from its name first, so that the change is one step for everybody else, then copies it. Put back under its
+    /// name on a fault and when cancelled.
+    fn take_over_by_copy(
+        &self,
+        at: &Spot,
+        parked: &OsStr,
+        name: &OsStr,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<()>, PathFault> {
         let park = at.folder().rename(&at.name, at.folder(), parked, Overwrite::Never);
         park.map_err(RenameFault::into_path_fault)?;
         let part = OsString::from(format!("{}.part", name.to_string_lossy()));
-        let copied = copy_tree(at.folder(), parked, &self.kept, &part, &|| false).and_then(|_| {
-            self.kept.rename(&part, &self.kept, name, Overwrite::Never).map_err(RenameFault::into_path_fault)
+        let copied = copy_tree(at.folder(), parked, &self.kept, &part, cancelled).and_then(|copied| {
+            if copied.is_some() {
+                let named = self.kept.rename(&part, &self.kept, name, Overwrite::Never);
+                named.map_err(RenameFault::into_path_fault)?;
+            }
+            Ok(copied)
         });
-        if let Err(fault) = copied {
-            let _ = remove_own_tree(&self.kept, &part);
+        if !matches!(copied, Ok(Some(()))) {
+            if self.kept.exists(&part).unwrap_or(true) {
+                let _ = remove_own_tree(&self.kept, &part);
+            }
             let back = at.folder().rename(parked, at.folder(), &at.name, Overwrite::Never);
             back.map_err(RenameFault::into_path_fault)?;
-            return Err(fault);
+            return copied;
         }
         self.kept.sync()?;
         // The copy is whole and durable; what cannot be removed here stays under a name that says whose it is.
         let _ = remove_tree(at.folder(), parked);
-        Ok(())
+        Ok(Some(()))
     }
 
-    /// Drops what is too old and the oldest beyond the limit, so that `bytes` more fit.
-    fn make_room(&self, inner: &mut Inner, bytes: u64) -> Result<(), PathFault> {
+    /// Drops what is too old and the oldest beyond the limits, so that `bytes` more fit in one more entry. Returns the
+    /// numbers whose content is to be removed with [`UndoStore::clear`] once the lock is given back.
+    fn make_room(&self, inner: &mut Inner, bytes: u64) -> Result<Vec<u64>, PathFault> {
         if bytes > self.limits.total_bytes {
             return Err(PathFault::file(IoReason::NoSpace, "it is larger than everything that undo may keep"));
         }
         let oldest_ms = self.clock.wall().0 - i64::try_from(self.limits.age.as_millis()).unwrap_or(i64::MAX);
-        let mut total: u64 = inner.entries.values().map(|entry| entry.bytes).sum();
+        let arriving: u64 = inner.arriving.values().sum();
+        let mut total = inner.entries.values().map(|entry| entry.bytes).sum::<u64>().saturating_add(arriving);
+        let mut count = inner.entries.len();
         let mut gone = Vec::new();
         for entry in inner.entries.values() {
-            if Some(entry.number) == inner.in_use {
+            if inner.in_use.contains(&entry.number) {
                 continue;
             }
             let needs_room = total.saturating_add(bytes) > self.limits.total_bytes && entry.bytes > 0;
-            if entry.at_ms < oldest_ms || needs_room {
+            if entry.at_ms < oldest_ms || needs_room || count >= self.limits.entries {
                 total = total.saturating_sub(entry.bytes);
+                count -= 1;
                 gone.push(entry.number);
             }
         }
-        for number in gone {
-            self.drop_entry(inner, number)?;
+        for number in &gone {
+            Self::drop_entry(inner, *number)?;
         }
+        Ok(gone)
+    }
+
+    /// Drops the line alone. A crash before the content is removed leaves a stranger, which the next start removes.
+    fn drop_entry(inner: &mut Inner, number: u64) -> Result<(), PathFault> {
+        inner.journal.append(&Line::Gone { number, next: inner.next })?;
+        inner.entries.remove(&number);
         Ok(())
     }
 
-    fn drop_entry(&self, inner: &mut Inner, number: u64) -> Result<(), PathFault> {
-        inner.journal.append(&Line::Gone { number, next: inner.next })?;
-        inner.entries.remove(&number);
-        let name = kept_name(number);
-        if self.kept.exists(&name)? {
-            remove_own_tree(&self.kept, &name)?;
+    /// Removes the content of dropped entries. Without the lock: it may be a large tree.
+    fn clear(&self, numbers: &[u64]) -> Result<(), PathFault> {
+        for number in numbers {
+            let name = kept_name(*number);
+            if self.kept.exists(&name)? {
+                remove_own_tree(&self.kept, &name)?;
+            }
         }
         Ok(())
     }
@@ -347,7 +451,9 @@ fn is_whole(entry: &Entry, kept: &Folder) -> bool {
     match (entry.state, entry.kind) {
         (State::Restored, _) => true,
         (State::Begun, journal::Kind::Deleted) => there || entry.parked.is_some(),
-        (State::Begun | State::Done, _) => there || entry.former.is_none() && entry.kind == journal::Kind::Moved,
+        (State::Begun | State::Done, journal::Kind::Created) => true,
+        (State::Begun | State::Done, journal::Kind::Moved) => there || entry.former.is_none() || entry.former_folder,
+        (State::Begun | State::Done, _) => there,
     }
 }
 

@@ -95,6 +95,7 @@ export const en = {
   'undo.refresh': 'Refresh',
   'undo.restore': 'Take back',
   'undo.restored': 'Taken back',
+  'undo.create': 'New',
   'undo.write': 'Changed',
   'undo.delete': 'Deleted',
   'undo.move': 'Moved',

@@ -1,11 +1,9 @@
 //! Writing, deleting and moving (spec 8), each with its former state kept first.
 
-use std::fs::File;
-
 use drawbridge_core::{ChangeFacts, IoReason, OpError, Outcome, RefusalReason};
 use drawbridge_os::root::{
-    Change, Facts, Found, Kind, Last, Overwrite, PathFault, Pending, Reached, RenameFault, Spot, Stamp, copy_tree,
-    remove_tree, survey,
+    Change, Facts, Found, Kind, Last, Overwrite, PathFault, Pending, Reached, RenameFault, Replaced, Spot, Stamp,
+    copy_tree, remove_tree, survey,
 };
 
 use super::Job;
@@ -67,27 +65,40 @@ impl Job {
                         PathFault::file(IoReason::NotDirectory, "a file stands where a folder is needed").into()
                     );
                 }
-                let at = if create_parents {
+                let (at, made) = if create_parents {
                     self.root.make_parents(missing)?
                 } else if missing.rest.is_empty() {
-                    missing.at
+                    (missing.at, 0)
                 } else {
                     return Err(PathFault::NotFound.into());
                 };
-                let pending = self.fill(Pending::start(at.folder(), None)?, content)?;
-                // Something that took the name meanwhile was not kept, so it is not replaced.
-                pending.publish(&at.name, Overwrite::Never).map_err(|fault| match fault {
-                    PathFault::Exists => changed_meanwhile(),
-                    other @ (PathFault::Refused(_)
-                    | PathFault::BadPath(_)
-                    | PathFault::ReservedName
-                    | PathFault::NotFound
-                    | PathFault::NotEmpty
-                    | PathFault::File { .. }) => other,
-                })?;
-                Ok(Outcome::Changed(ChangeFacts::default()))
+                let created = self.create(&at, made, content);
+                if created.is_err() {
+                    self.root.remove_made(&at.trail, made);
+                }
+                created
             }
         }
+    }
+
+    fn create(&self, at: &Spot, made_folders: usize, content: &[u8]) -> Result<Outcome, Stop> {
+        let pending = self.fill(Pending::start(at.folder(), None)?, content)?;
+        let number = self.keep(&Change::Create { root: &self.root, at, made_folders })?;
+        // Something that took the name meanwhile was not kept, so it is not replaced.
+        let published = self.check_cancel().and_then(|()| {
+            pending.publish(&at.name, Overwrite::Never).map_err(|fault| match fault {
+                PathFault::Exists => changed_meanwhile().into(),
+                other @ (PathFault::Refused(_)
+                | PathFault::BadPath(_)
+                | PathFault::ReservedName
+                | PathFault::NotFound
+                | PathFault::NotEmpty
+                | PathFault::File { .. }) => Stop::Path(other),
+            })
+        });
+        let left = self.kept(number, published)?;
+        self.undo.changed(number, Some(Stamp::from(&left)));
+        Ok(Outcome::Changed(ChangeFacts { link_broken: false, undo: Some(number) }))
     }
 
     fn replace(&self, at: &Spot, content: &[u8]) -> Result<Outcome, Stop> {
@@ -147,19 +158,21 @@ impl Job {
                 if !to.folder().child(&to.name)?.is_empty()? {
                     return Err(PathFault::NotEmpty.into());
                 }
-                self.carry(from, facts, &to, None, Overwrite::Allowed)
+                self.carry(from, facts, &to, Some((Replaced::EmptyFolder(&there), &there)), Overwrite::Allowed)
             }
             (true, _) => Err(PathFault::file(IoReason::NotDirectory, "the target is not a folder").into()),
             (false, Kind::Folder) => Err(PathFault::file(IoReason::IsDirectory, "the target is a folder").into()),
             (false, Kind::File) => {
                 let (replaced, replaced_facts) = to.folder().open_file(&to.name)?;
-                self.carry(from, facts, &to, Some((&replaced, &replaced_facts)), Overwrite::Allowed)
+                self.carry(from, facts, &to, Some((Replaced::File(&replaced), &replaced_facts)), Overwrite::Allowed)
             }
-            (false, Kind::Link | Kind::Other) => {
-                // Not a file whose content could be kept beside the move: it goes to the undo store as an entry of its own.
-                let number = self.keep(&Change::Delete { root: &self.root, at: &to })?;
-                self.undo.changed(number, None);
-                self.carry(from, facts, &to, None, Overwrite::Never)
+            (false, Kind::Link) => {
+                let target = to.folder().read_link(&to.name)?;
+                self.carry(from, facts, &to, Some((Replaced::Link(&target), &there)), Overwrite::Allowed)
+            }
+            // It could not be brought back together with the move; it can be deleted first, which keeps it.
+            (false, Kind::Other) => {
+                Err(PathFault::file(IoReason::NotRegularFile, "the target is a pipe, socket or device").into())
             }
         }
     }
@@ -170,11 +183,11 @@ impl Job {
         from: &Spot,
         facts: &Facts,
         to: &Spot,
-        replaced: Option<(&File, &Facts)>,
+        replaced: Option<(Replaced<'_>, &Facts)>,
         overwrite: Overwrite,
     ) -> Result<Outcome, Stop> {
         self.check_cancel()?;
-        let change = Change::Move { root: &self.root, from, to, replaced: replaced.map(|(file, _)| file) };
+        let change = Change::Move { root: &self.root, from, to, replaced: replaced.map(|(what, _)| what) };
         let number = self.keep(&change)?;
         let moved = self.same(from, facts).and_then(|()| {
             if let Some((_, replaced)) = replaced {
@@ -192,7 +205,7 @@ impl Job {
         let _ = from.folder().sync();
         let left = to.facts().ok();
         self.undo.changed(number, left.as_ref().map(Stamp::from));
-        let link_broken = replaced.is_some_and(|(_, facts)| facts.links > 1);
+        let link_broken = replaced.is_some_and(|(_, facts)| facts.kind == Kind::File && facts.links > 1);
         Ok(Outcome::Changed(ChangeFacts { link_broken, undo: Some(number) }))
     }
 
@@ -238,7 +251,8 @@ impl Job {
 
     fn keep(&self, change: &Change<'_>) -> Result<u64, Stop> {
         self.check_cancel()?;
-        Ok(self.undo.keep(self.session.as_ref(), change)?)
+        let kept = self.undo.keep(self.session.as_ref(), change, &|| self.cancel.is_cancelled())?;
+        kept.ok_or(Stop::Cancelled)
     }
 
     fn kept<T>(&self, number: u64, result: Result<T, Stop>) -> Result<T, Stop> {

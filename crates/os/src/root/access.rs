@@ -1,14 +1,35 @@
 //! Words for a change that is about to happen, as the handles of what it touches.
 
+use std::ffi::OsStr;
 use std::fs::File;
 
 use super::Root;
 use super::folder::Facts;
 use super::walk::Spot;
 
+/// What a move takes away at its target.
+#[derive(Debug, Clone, Copy)]
+pub enum Replaced<'a> {
+    /// A file, open for reading.
+    File(&'a File),
+    /// An empty folder.
+    EmptyFolder(&'a Facts),
+    /// A symbolic link, by what it points to.
+    Link(&'a OsStr),
+}
+
 /// A change that can be taken back, right before it happens.
 #[derive(Debug)]
 pub enum Change<'a> {
+    /// A file appears where nothing was.
+    Create {
+        /// The root.
+        root: &'a Root,
+        /// The file's place.
+        at: &'a Spot,
+        /// So many folders right above it were made for it.
+        made_folders: usize,
+    },
     /// A file gets new content.
     Replace {
         /// The root.
@@ -33,8 +54,8 @@ pub enum Change<'a> {
         from: &'a Spot,
         /// To here.
         to: &'a Spot,
-        /// The file that stands at the target and goes away, open for reading.
-        replaced: Option<&'a File>,
+        /// What stands at the target and goes away.
+        replaced: Option<Replaced<'a>>,
     },
 }
 

@@ -14,6 +14,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::fault::PathFault;
+use super::replace::dress_as;
 
 /// What something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,6 +259,18 @@ impl Folder {
     /// [`PathFault::Exists`], or what the file system says.
     pub fn make_folder(&self, name: &OsStr, mode: u32) -> Result<(), PathFault> {
         Ok(rustix::fs::mkdirat(self.handle(), name, Mode::from_raw_mode(mode))?)
+    }
+
+    /// Makes a folder with an earlier owner, mode and times.
+    ///
+    /// # Errors
+    /// [`PathFault::Exists`], or what the file system says. An owner or group that this user may not give is left out,
+    /// and the group then gets no more than others have.
+    pub fn make_folder_as(&self, name: &OsStr, former: &Facts) -> Result<(), PathFault> {
+        self.make_folder(name, 0o700)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = File::from(open_beneath(self.handle(), name, flags, Mode::empty())?);
+        dress_as(&open, former, former.mode)
     }
 
     /// Makes a symbolic link.

@@ -98,16 +98,7 @@ impl Pending {
     /// # Errors
     /// What the file system says. As in [`Pending::dress_like`], an owner or group may be left out.
     pub fn dress_as(&self, former: &Facts) -> Result<(), PathFault> {
-        let mine = Facts::of_file(&self.file)?;
-        let mut mode = former.mode & 0o1777;
-        if mine.uid != former.uid {
-            give(&self.file, Some(former.uid), None)?;
-        }
-        if mine.gid != former.gid && !give(&self.file, None, Some(former.gid))? {
-            mode = (mode & !0o070) | (mode & 0o070 & ((mode & 0o007) << 3));
-        }
-        rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?;
-        set_times(&self.file, former)
+        dress_as(&self.file, former, former.mode & 0o1777)
     }
 
     /// Gives the file its name, after making its content durable, and makes the name durable.
@@ -171,6 +162,20 @@ impl std::io::Read for Positioned<'_> {
         *self.offset += u64::try_from(count).unwrap_or(0);
         Ok(count)
     }
+}
+
+/// Gives a file or folder an earlier owner and times, and a mode.
+pub(super) fn dress_as(file: &File, former: &Facts, mode: u32) -> Result<(), PathFault> {
+    let mine = Facts::of_file(file)?;
+    let mut mode = mode;
+    if mine.uid != former.uid {
+        give(file, Some(former.uid), None)?;
+    }
+    if mine.gid != former.gid && !give(file, None, Some(former.gid))? {
+        mode = (mode & !0o2070) | (mode & 0o070 & ((mode & 0o007) << 3));
+    }
+    rustix::fs::fchmod(file, Mode::from_raw_mode(mode))?;
+    set_times(file, former)
 }
 
 /// Sets access and change times of a file.

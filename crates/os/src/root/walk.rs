@@ -188,12 +188,13 @@ impl Root {
         self.walk_on(trail, VecDeque::from([Component::Name(name.clone())]), Last::Keep)
     }
 
-    /// Makes the folders that are missing on the way, and returns the spot in the last one. Nothing is made when the
-    /// way would lead out of the root through a folder that does not exist yet (spec 7.2).
+    /// Makes the folders that are missing on the way, and returns the spot in the last one with the number of folders
+    /// made. Nothing is made when the way would lead out of the root through a folder that does not exist yet (spec 7.2),
+    /// and nothing stays when one of them cannot be made.
     ///
     /// # Errors
     /// As [`Root::walk`].
-    pub fn make_parents(&self, missing: Missing) -> Result<Spot, PathFault> {
+    pub fn make_parents(&self, missing: Missing) -> Result<(Spot, usize), PathFault> {
         if missing.blocked {
             return Err(PathFault::file(IoReason::NotDirectory, "a file stands where a folder is needed"));
         }
@@ -209,19 +210,61 @@ impl Root {
         }
         let mut trail = missing.at.trail;
         let last = names.pop().ok_or(PathFault::NotFound)?;
+        let mut made = 0;
         for name in names {
-            match trail.folder().make_folder(&name, 0o777) {
-                Ok(()) => trail.folder().sync()?,
-                Err(PathFault::Exists) => {}
-                Err(fault) => return Err(fault),
+            match self.make_one(&mut trail, name) {
+                // Only an unbroken run of new folders at the end can be taken away again.
+                Ok(new) => made = if new { made + 1 } else { 0 },
+                Err(fault) => {
+                    self.remove_made(&trail, made);
+                    return Err(fault);
+                }
             }
-            let folder = trail.folder().child(&name)?;
+        }
+        Ok((Spot { trail, name: last }, made))
+    }
+
+    /// Removes the last `made` folders of a way again, as far as they are empty. For folders that were made for
+    /// something that then did not come.
+    pub fn remove_made(&self, trail: &Trail, made: usize) {
+        let mut trail = trail.clone();
+        for _ in 0..made {
+            let Some((name, folder)) = trail.levels.pop() else { return };
+            let here = trail.folder().facts(&name).and_then(|now| Ok(now.same_as(&folder.facts_here()?)));
+            if here != Ok(true) || trail.folder().remove_folder(&name).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Goes into a folder that is missing; true when it had to be made.
+    fn make_one(&self, trail: &mut Trail, name: OsString) -> Result<bool, PathFault> {
+        let new = match trail.folder().make_folder(&name, 0o777) {
+            Ok(()) => true,
+            Err(PathFault::Exists) => false,
+            Err(fault) => return Err(fault),
+        };
+        let entered = trail.folder().child(&name).and_then(|folder| {
             if self.is_protected(&folder.facts_here()?) {
                 return Err(PathFault::Refused(RefusalReason::Protected));
             }
-            trail.push(name, folder);
+            if new {
+                trail.folder().sync()?;
+            }
+            Ok(folder)
+        });
+        match entered {
+            Ok(folder) => {
+                trail.push(name, folder);
+                Ok(new)
+            }
+            Err(fault) => {
+                if new {
+                    let _ = trail.folder().remove_folder(&name);
+                }
+                Err(fault)
+            }
         }
-        Ok(Spot { trail, name: last })
     }
 
     fn walk_on(&self, mut trail: Trail, mut pending: VecDeque<Component>, last: Last) -> Result<Reached, PathFault> {

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::{UndoEntry, UndoKind};
 
 const JOURNAL: &str = "journal.jsonl";
+/// A journal is not written anew for fewer lines than these.
+const SPARE_LINES: usize = if cfg!(test) { 128 } else { 4096 };
 
 /// One line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,6 +37,7 @@ pub(super) enum Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
+    Created,
     Replaced,
     Deleted,
     Moved,
@@ -99,6 +102,15 @@ pub(super) struct Entry {
     /// The name in its own folder under which a deleted thing waits while it is copied from another file system.
     #[serde(default)]
     pub(super) parked: Option<String>,
+    /// So many folders above a new file were made for it.
+    #[serde(default)]
+    pub(super) made_folders: usize,
+    /// What a move replaced was an empty folder: `former` speaks of that.
+    #[serde(default)]
+    pub(super) former_folder: bool,
+    /// What a move replaced was a link to this, as base64.
+    #[serde(default)]
+    pub(super) former_link: Option<String>,
 }
 
 impl Entry {
@@ -125,6 +137,9 @@ impl Entry {
             former: None,
             left: None,
             parked: None,
+            made_folders: 0,
+            former_folder: false,
+            former_link: None,
         }
     }
 
@@ -134,6 +149,7 @@ impl Entry {
             at: WallMs(self.at_ms),
             session: self.session.clone(),
             kind: match self.kind {
+                Kind::Created => UndoKind::Created,
                 Kind::Replaced => UndoKind::Replaced,
                 Kind::Deleted => UndoKind::Deleted,
                 Kind::Moved => UndoKind::Moved,
@@ -199,12 +215,21 @@ pub(super) fn names_of(place: &Place) -> Result<Vec<OsString>, PathFault> {
 }
 
 pub(super) fn untag(text: &str) -> Result<OsString, PathFault> {
-    let damaged = || PathFault::file(IoReason::Io, "the journal of the undo store is damaged");
-    let bytes = BASE64.decode(text).map_err(|_| damaged())?;
-    if bytes.is_empty() || bytes.contains(&b'/') || bytes.contains(&0) || matches!(bytes.as_slice(), b"." | b"..") {
+    let name = untag_link(text)?;
+    let bytes = name.as_bytes();
+    if bytes.is_empty() || bytes.contains(&b'/') || bytes.contains(&0) || matches!(bytes, b"." | b"..") {
         return Err(damaged());
     }
-    Ok(OsString::from_vec(bytes))
+    Ok(name)
+}
+
+/// What a link points to, which need not be a name.
+pub(super) fn untag_link(text: &str) -> Result<OsString, PathFault> {
+    Ok(OsString::from_vec(BASE64.decode(text).map_err(|_| damaged())?))
+}
+
+fn damaged() -> PathFault {
+    PathFault::file(IoReason::Io, "the journal of the undo store is damaged")
 }
 
 /// Reads what is left of the journal. A torn or damaged line is skipped: every line stands for itself.
@@ -237,6 +262,7 @@ pub(super) fn read(folder: &Folder) -> Result<(BTreeMap<u64, Entry>, u64), PathF
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
+    lines: usize,
 }
 
 impl Journal {
@@ -250,12 +276,18 @@ impl Journal {
         pending.write(&text, &|| false)?;
         pending.make_private()?;
         pending.publish(OsStr::new(JOURNAL), Overwrite::Allowed)?;
-        Ok(Self { file: folder.open_own_file(OsStr::new(JOURNAL))? })
+        Ok(Self { file: folder.open_own_file(OsStr::new(JOURNAL))?, lines: entries.len() + 1 })
+    }
+
+    /// Tells whether most lines speak of states that are over.
+    pub(super) fn is_stale(&self, entries: usize) -> bool {
+        self.lines > SPARE_LINES + entries.saturating_mul(4)
     }
 
     pub(super) fn append(&mut self, line: &Line) -> Result<(), PathFault> {
         let text = encode(line)?;
         let before = self.file.metadata().map_err(|fault| PathFault::from_io(&fault))?.len();
+        self.lines += 1;
         let written = self.file.write_all(&text).and_then(|()| self.file.sync_data());
         written.map_err(|fault| {
             // Half a line would swallow the next one.

@@ -5,10 +5,10 @@ use std::sync::PoisonError;
 
 use drawbridge_os::root::{
     Change, Facts, Found, Kind, Overwrite, PathFault, Pending, Reached, RenameFault, Root, RootFault, Spot, Stamp,
-    copy_contents, copy_tree, remove_own_tree, remove_tree, temporary_name,
+    copy_contents, copy_tree, remove_tree, temporary_name,
 };
 
-use super::journal::{self, Entry, Left, Place, State, untag};
+use super::journal::{self, Entry, Left, Place, State, untag, untag_link};
 use super::{Restored, UndoFault, UndoStore, kept_name, names_of};
 
 impl UndoStore {
@@ -26,20 +26,18 @@ impl UndoStore {
         let entry = {
             let mut inner = self.lock();
             let entry = inner.entries.get(&number).cloned().ok_or(UndoFault::Unknown(number))?;
-            inner.in_use = Some(number);
+            inner.in_use.insert(number);
             entry
         };
         let result = self.restore_entry(&entry, open_root);
         let mut inner = self.lock();
-        inner.in_use = None;
+        inner.in_use.remove(&number);
         let saved = result?;
         let mut done = entry.clone();
         (done.state, done.bytes) = (State::Restored, 0);
         self.update(&mut inner, done)?;
-        let name = kept_name(number);
-        if self.kept.exists(&name)? {
-            remove_own_tree(&self.kept, &name)?;
-        }
+        drop(inner);
+        self.clear(&[number])?;
         Ok(Restored { path: entry.at.text, saved })
     }
 
@@ -57,11 +55,41 @@ impl UndoStore {
         }
         let mut saved = Vec::new();
         match entry.kind {
+            journal::Kind::Created => self.take_back(&root, entry, &mut saved)?,
             journal::Kind::Replaced => self.put_content(&root, &entry.at, entry, &mut saved)?,
             journal::Kind::Deleted => self.put_tree(&root, entry, &mut saved)?,
             journal::Kind::Moved => self.move_back(&root, entry, &mut saved)?,
         }
         Ok(saved)
+    }
+
+    /// Removes a file that was new, and the folders made for it as far as they are empty. It is renamed into the store
+    /// first and looked at there, so that a change in the last instant is kept, too.
+    fn take_back(&self, root: &Root, entry: &Entry, saved: &mut Vec<u64>) -> Result<(), UndoFault> {
+        let gone = || UndoFault::Gone(entry.at.text.clone());
+        let at = match root.walk_names(&names_of(&entry.at)?)? {
+            Reached::Found(Found { at: Some(at), facts, .. }) if facts.kind == Kind::File => at,
+            Reached::Found(_) | Reached::Missing(_) => return Err(gone()),
+        };
+        let number = self.keep_now(&Change::Delete { root, at: &at })?;
+        let name = kept_name(number);
+        let untouched = self.kept.facts(&name).is_ok_and(|facts| entry.left == Some(Left::from(Stamp::from(&facts))));
+        if untouched {
+            let mut inner = self.lock();
+            Self::drop_entry(&mut inner, number)?;
+            drop(inner);
+            self.clear(&[number])?;
+        } else {
+            self.changed(number, None);
+            saved.push(number);
+        }
+        root.remove_made(&at.trail, entry.made_folders);
+        Ok(())
+    }
+
+    fn keep_now(&self, change: &Change<'_>) -> Result<u64, PathFault> {
+        let kept = self.keep(None, change, &|| false)?;
+        kept.ok_or_else(|| PathFault::file(drawbridge_core::IoReason::Io, "keeping what is there broke off"))
     }
 
     fn put_content(&self, root: &Root, place: &Place, entry: &Entry, saved: &mut Vec<u64>) -> Result<(), UndoFault> {
@@ -71,7 +99,7 @@ impl UndoStore {
             if facts.kind == Kind::File {
                 let (file, facts) = at.folder().open_file(&at.name)?;
                 if entry.left != Some(Left::from(Stamp::from(&facts))) {
-                    let number = self.keep(None, &Change::Replace { root, at: &at, former: &file })?;
+                    let number = self.keep_now(&Change::Replace { root, at: &at, former: &file })?;
                     self.changed(number, None);
                     saved.push(number);
                 }
@@ -139,7 +167,11 @@ impl UndoStore {
         }
         source.folder().sync()?;
         target.folder().sync()?;
-        if entry.former.is_some() {
+        if let Some(link) = &entry.former_link {
+            free(target.folder().make_link(&target.name, &untag_link(link)?))?;
+        } else if let (true, Some(former)) = (entry.former_folder, entry.former) {
+            free(target.folder().make_folder_as(&target.name, &former.over(facts)))?;
+        } else if entry.former.is_some() {
             self.put_content(root, to, entry, saved)?;
         }
         Ok(())
@@ -147,7 +179,7 @@ impl UndoStore {
 
     /// Takes what stands in the way into an entry of its own.
     fn set_aside(&self, root: &Root, at: &Spot, saved: &mut Vec<u64>) -> Result<(), PathFault> {
-        let number = self.keep(None, &Change::Delete { root, at })?;
+        let number = self.keep_now(&Change::Delete { root, at })?;
         self.changed(number, None);
         saved.push(number);
         Ok(())
@@ -174,11 +206,16 @@ fn carry(from: &drawbridge_os::root::Folder, name: &OsStr, to: &Spot) -> Result<
     }
 }
 
+/// What took the name in this instant stays: the move itself is taken back already.
+fn free(made: Result<(), PathFault>) -> Result<(), PathFault> {
+    if made == Err(PathFault::Exists) { Ok(()) } else { made }
+}
+
 /// Goes to a noted place, no link followed, missing folders on the way made again.
 fn reach(root: &Root, place: &Place) -> Result<(Spot, Option<Facts>), PathFault> {
     match root.walk_names(&names_of(place)?)? {
         Reached::Found(Found { at: Some(at), facts, .. }) => Ok((at, Some(facts))),
         Reached::Found(Found { at: None, .. }) => Err(PathFault::Refused(drawbridge_core::RefusalReason::RootItself)),
-        Reached::Missing(missing) => Ok((root.make_parents(missing)?, None)),
+        Reached::Missing(missing) => Ok((root.make_parents(missing)?.0, None)),
     }
 }
