@@ -5,8 +5,8 @@
 //!
 //! | call | body | answer |
 //! |---|---|---|
-//! | `GET state?since=N` | | links, chats, frames after N, faults, consent |
-//! | `GET events?since=N` | | the same, held back until a frame after N or another change, at most 25 s |
+//! | `GET state?since=N&max=M` | | version, links, chats, the newest M frames after N, faults, consent, switches |
+//! | `GET events?since=N&max=M&version=V` | | the same, held back while the version is V, at most 25 s |
 //! | `POST consent` | `{mode: ask\|allow\|deny}` | `{}` |
 //! | `POST switches` | [`crate::Switches`] | `{}` |
 //! | `POST expire`, `revoke_all`, `clear_faults` | `{}` | `{}` |
@@ -14,47 +14,61 @@
 //! | `POST browse` | `{machine_id, browse_id?, directory_ref?, cursor?}` | the page |
 //! | `POST attach` | `{machine_id, session_id, browse_id, directory_ref}` | the record |
 //! | `POST activate`, `restore`, `detach` | `{session_id}` | the answer |
-//! | `POST request` | `{scope, type, payload, limit_ms?}` | [`crate::Reply`] |
+//! | `POST request` | `{scope, type, payload, limit_ms?, retry?}` | [`crate::Reply`]; `retry: false` never sends twice |
+//! | `POST operate` | `{session_id, type, payload, limit_ms?}` | [`crate::Worked`]; restores the chat's folder first when needed |
 //! | `POST ping`, `cut` | `{scope}` | Reply / `{}` |
-//! | `POST send` | `{scope, text}` | `{}` |
+//! | `POST send` | `{scope, text}` or `{scope, base64}` | `{}`; the second is sent as a binary frame |
+//! | `POST frame` | `{after?, scope?, from_machine?, type?, id?, limit_ms?}` | the first [`crate::FrameRecord`] after `after` that fits, once it is there |
 //! | `POST close` | `{scope, code, reason?}` | `{}` |
 //! | `POST stall` | `{scope, on}` | `{}` |
 //! | `POST connected` | `{scope, up, limit_ms?}` | `{}`, once it is so |
 
 use crate::state::Shared;
-use crate::{Failure, Script};
+use crate::{Failure, FrameRecord, Scope, Script};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn since(query: &HashMap<String, String>) -> u64 {
-    query.get("since").and_then(|n| n.parse().ok()).unwrap_or(0)
+/// How long a waiting call waits when nothing else is said.
+const WAIT: Duration = Duration::from_secs(30);
+
+fn number(query: &HashMap<String, String>, name: &str) -> Option<u64> {
+    query.get(name).and_then(|n| n.parse().ok())
+}
+
+fn glance(shared: Arc<Shared>, query: &HashMap<String, String>) -> Json<Value> {
+    let most = number(query, "max").and_then(|m| usize::try_from(m).ok()).unwrap_or(usize::MAX);
+    Json(Script(shared).state(number(query, "since").unwrap_or(0), most))
 }
 
 pub(crate) async fn state(
     State(shared): State<Arc<Shared>>,
     Query(query): Query<HashMap<String, String>>,
 ) -> Json<Value> {
-    Json(Script(shared).state(since(&query)))
+    glance(shared, &query)
 }
 
 pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     Query(query): Query<HashMap<String, String>>,
 ) -> Json<Value> {
-    let since = since(&query);
     let mut changes = shared.changes();
-    if shared.look().next_frame <= since {
+    let seen = match (number(&query, "version"), number(&query, "since")) {
+        (Some(version), _) => shared.version() == version,
+        (None, since) => shared.look().next_frame <= since.unwrap_or(0),
+    };
+    if seen {
         let _ = tokio::time::timeout(Duration::from_secs(25), changes.changed()).await;
     }
-    Json(Script(shared).state(since))
+    glance(shared, &query)
 }
 
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, Path(name): Path<String>, body: Bytes) -> Response {
@@ -100,21 +114,50 @@ async fn act(script: &Script, name: &str, body: Value) -> Result<Value, Failure>
         "detach" => return script.detach(text("session_id")).await.map(reply),
         "request" => {
             let scope = read(body["scope"].clone())?;
-            return script.request(&scope, text("type"), body["payload"].clone(), limit).await.map(reply);
+            let payload = body["payload"].clone();
+            if body["retry"] == false {
+                return script.request_once(&scope, text("type"), payload, limit).await.map(reply);
+            }
+            return script.request(&scope, text("type"), payload, limit).await.map(reply);
         }
+        "operate" => {
+            let (chat, payload) = (text("session_id"), body["payload"].clone());
+            return script.operate(chat, text("type"), payload, limit).await.map(reply);
+        }
+        "frame" => return frame(script, &body, limit.unwrap_or(WAIT)).await,
         "ping" => return script.ping(&read(body["scope"].clone())?).await.map(reply),
         "cut" => script.cut(&read(body["scope"].clone())?)?,
-        "send" => script.send_text(&read(body["scope"].clone())?, text("text"))?,
+        "send" => {
+            let scope = read(body["scope"].clone())?;
+            match body["base64"].as_str() {
+                Some(encoded) => {
+                    let bytes = base64::engine::general_purpose::STANDARD.decode(encoded);
+                    script.send_binary(&scope, bytes.map_err(|e| Failure::Unknown { text: e.to_string() })?)?;
+                }
+                None => script.send_text(&scope, text("text"))?,
+            }
+        }
         "close" => script.close(&read(body["scope"].clone())?, read(body["code"].clone())?, text("reason"))?,
         "stall" => script.stall(&read(body["scope"].clone())?, body["on"] == true)?,
         "connected" => {
             let scope = read(body["scope"].clone())?;
             let wait = script.connected(&scope, body["up"] != false);
-            tokio::time::timeout(limit.unwrap_or(Duration::from_secs(30)), wait)
-                .await
-                .map_err(|_| Failure::TimedOut)?;
+            tokio::time::timeout(limit.unwrap_or(WAIT), wait).await.map_err(|_| Failure::TimedOut)?;
         }
         _ => return Err(Failure::Unknown { text: format!("no call named {name}") }),
     }
     Ok(done)
+}
+
+async fn frame(script: &Script, body: &Value, limit: Duration) -> Result<Value, Failure> {
+    let scope: Option<Scope> = read(body["scope"].clone())?;
+    let from: Option<bool> = read(body["from_machine"].clone())?;
+    let fits = |f: &FrameRecord| {
+        scope.as_ref().is_none_or(|s| *s == f.scope)
+            && from.is_none_or(|machine| machine == f.from_machine)
+            && body["type"].as_str().is_none_or(|t| t == f.kind)
+            && body["id"].as_str().is_none_or(|i| i == f.id)
+    };
+    let wait = script.frame(body["after"].as_u64().unwrap_or(0), fits);
+    tokio::time::timeout(limit, wait).await.map(reply).map_err(|_| Failure::TimedOut)
 }

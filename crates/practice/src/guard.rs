@@ -23,6 +23,9 @@ pub(crate) async fn origin(State(shared): State<Arc<Shared>>, request: Request, 
     if !host_fits || !origin_fits || socket {
         return (StatusCode::FORBIDDEN, "This address answers only its own pages.").into_response();
     }
+    if shared.look().stopped {
+        return (StatusCode::SERVICE_UNAVAILABLE, "The practice platform is stopping.").into_response();
+    }
     let mut answer = next.run(request).await;
     let set = answer.headers_mut();
     let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \

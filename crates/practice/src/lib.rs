@@ -4,15 +4,21 @@
 //! keeps everything in memory and binds 127.0.0.1 only. The HTTP calls are listed in the `api` module.
 #![allow(clippy::unused_async, reason = "axum handlers are async functions")]
 
+mod agent;
 mod api;
+mod bounds;
 mod guard;
+mod inbound;
 mod oauth;
 mod options;
+mod outbox;
 mod page;
+mod relay;
 mod script;
 mod socket;
 mod state;
 
+pub use agent::Worked;
 pub use options::{Clocks, ConsentMode, PracticeOptions};
 pub use script::{Failure, Script};
 pub use state::{Chat, Fault, FrameRecord, Refusal, Reply, Scope, Switches};
@@ -81,19 +87,28 @@ impl Practice {
     /// Closes every socket with 4429 and stops listening.
     pub async fn stop(self) {
         self.shared.change(|s| {
+            s.stopped = true;
             for link in s.links.values() {
-                let _ = link.out.send(state::Out::Close(4429, "Platform shutdown".to_owned()));
+                let _ = link.out.close(4429, "Platform shutdown");
             }
         });
-        let gone = self.shared.until(|s| s.links.values().all(|l| !l.ready).then_some(()));
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(3), gone).await;
-        self.server.abort();
+        // Twice the closing time and a little: once for what is queued, once for the other side's close.
+        let limit = self.shared.clocks.closing * 2 + std::time::Duration::from_secs(1);
+        let gone = self.shared.until(|s| s.links.is_empty().then_some(()));
+        let _ = tokio::time::timeout(limit, gone).await;
     }
 }
 
 impl Drop for Practice {
     fn drop(&mut self) {
         self.server.abort();
+        // Sockets run in tasks of their own, so they are told apart.
+        self.shared.change(|s| {
+            s.stopped = true;
+            for link in s.links.values() {
+                link.out.cut();
+            }
+        });
     }
 }
 
@@ -103,6 +118,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/practice/state", get(api::state))
         .route("/api/practice/events", get(api::events))
         .route("/api/practice/{call}", post(api::call))
+        // A whole frame may be given as text, and text grows when it is escaped.
+        .layer(axum::extract::DefaultBodyLimit::max(64 * 1024 * 1024))
         .layer(guarded(&shared));
     Router::new()
         .route("/", get(page::console))

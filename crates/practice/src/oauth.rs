@@ -1,7 +1,8 @@
 //! Sign-in as the real server does it (spec 1): a page with two buttons, codes used once, PKCE, and refresh tokens
 //! that rotate as a family. It keeps tokens in memory only and knows a single person.
 
-use crate::state::{Asking, Code, Inner, Out, Refusal, Shared, Token, secret};
+use crate::outbox::Out;
+use crate::state::{Asking, Code, Inner, Refusal, Shared, Token, secret};
 use crate::{ConsentMode, page};
 use axum::body::Bytes;
 use axum::extract::{Form, Query, State};
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant, SystemTime};
 type Fields = HashMap<String, String>;
 /// Life of an authorization code.
 const CODE_LIFE: Duration = Duration::from_secs(600);
+/// Open sign-in pages; any page can make the browser open one, so the oldest gives way.
+const ASKING_MAX: usize = 64;
 
 pub(crate) async fn authorize(State(shared): State<Arc<Shared>>, Query(query): Query<Fields>) -> Response {
     let get = |name: &str| query.get(name).map(String::as_str).unwrap_or_default();
@@ -49,7 +52,12 @@ pub(crate) async fn authorize(State(shared): State<Arc<Shared>>, Query(query): Q
         ConsentMode::Ask => {
             let ticket = secret();
             let html = page::sign_in(&ticket);
-            shared.change(|s| s.oauth.asking.insert(ticket, asking));
+            shared.change(|s| {
+                s.oauth.asking.push_back((ticket, asking));
+                if s.oauth.asking.len() > ASKING_MAX {
+                    s.oauth.asking.pop_front();
+                }
+            });
             Html(html).into_response()
         }
     }
@@ -57,7 +65,11 @@ pub(crate) async fn authorize(State(shared): State<Arc<Shared>>, Query(query): Q
 
 pub(crate) async fn decide(State(shared): State<Arc<Shared>>, Form(form): Form<Fields>) -> Response {
     let ticket = form.get("ticket").cloned().unwrap_or_default();
-    let Some(asking) = shared.change(|s| s.oauth.asking.remove(&ticket)) else {
+    let asked = shared.change(|s| {
+        let at = s.oauth.asking.iter().position(|(t, _)| *t == ticket)?;
+        s.oauth.asking.remove(at)
+    });
+    let Some((_, asking)) = asked else {
         return (
             StatusCode::BAD_REQUEST,
             Html(page::notice(
@@ -77,7 +89,10 @@ pub(crate) async fn decide(State(shared): State<Arc<Shared>>, Form(form): Form<F
 fn allow(shared: &Shared, asking: Asking) -> Response {
     let code = secret();
     let answer = back(&asking, &[("code", &code)]);
-    shared.change(|s| s.oauth.codes.insert(code, Code { asked: asking, spent_by: None, born: Instant::now() }));
+    shared.change(|s| {
+        s.oauth.codes.retain(|_, c| c.born.elapsed() <= CODE_LIFE);
+        s.oauth.codes.insert(code, Code { asked: asking, spent_by: None, born: Instant::now() });
+    });
     answer
 }
 
@@ -178,6 +193,9 @@ pub(crate) async fn token(State(shared): State<Arc<Shared>>, headers: HeaderMap,
 
 fn issue(s: &mut Inner, family: &str, client: &str, clocks: &crate::Clocks) -> Response {
     let (access, refresh) = (secret(), secret());
+    let now = Instant::now();
+    s.oauth.access.retain(|_, t| t.expires > now);
+    s.oauth.refresh.retain(|_, t| t.expires > now);
     let entry = |life: Duration| Token {
         family: family.to_owned(),
         client: client.to_owned(),
@@ -225,7 +243,7 @@ pub(crate) fn revoke_family(s: &mut Inner, family: &str, reason: &str) {
     s.oauth.revoked.insert(family.to_owned());
     for link in s.links.values().filter(|l| l.family == family) {
         let _ = link.out.send(Out::Text(revoked_frame(reason)));
-        let _ = link.out.send(Out::Close(4428, "Token revoked".to_owned()));
+        let _ = link.out.close(4428, "Token revoked");
     }
 }
 

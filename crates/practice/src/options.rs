@@ -33,6 +33,12 @@ pub struct Clocks {
     pub data_socket: Duration,
     /// For a free slot while the last reported capacity was 0.
     pub capacity: Duration,
+    /// For a socket to come back before an idempotent request is sent again.
+    pub reconnect: Duration,
+    /// For the answer to a PING of [`crate::Switches::ping_every_ms`].
+    pub pong: Duration,
+    /// For what is queued before a close, and then for the other side's close.
+    pub closing: Duration,
     /// Life of an access token.
     pub access_token: Duration,
     /// Life of a refresh token.
@@ -48,6 +54,9 @@ impl Default for Clocks {
             detach: Duration::from_secs(5),
             data_socket: Duration::from_secs(8),
             capacity: Duration::from_secs(30),
+            reconnect: Duration::from_secs(30),
+            pong: Duration::from_secs(10),
+            closing: Duration::from_secs(2),
             access_token: Duration::from_secs(3600),
             refresh_token: Duration::from_secs(30 * 24 * 3600),
         }

@@ -1,11 +1,11 @@
 //! What a test, or the console page through `/api/practice`, can make the platform do.
 
-use crate::state::{Asked, Chat, Fault, FrameRecord, Inner, Out, Reply, Scope, Shared, Switches};
+use crate::outbox::{Out, Unsent};
+use crate::state::{Chat, Fault, FrameRecord, Reply, Scope, Shared, Switches};
 use crate::{ConsentMode, oauth};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use std::time::Duration;
 
 /// A handle on a running platform. Cheap to clone.
 #[derive(Clone)]
@@ -40,6 +40,15 @@ pub enum Failure {
     },
 }
 
+impl From<Unsent> for Failure {
+    fn from(unsent: Unsent) -> Self {
+        match unsent {
+            Unsent::Gone => Self::NotConnected,
+            Unsent::Full => Self::Overloaded,
+        }
+    }
+}
+
 impl Script {
     /// Who answers the sign-in page.
     pub fn consent(&self, mode: ConsentMode) {
@@ -48,6 +57,9 @@ impl Script {
 
     /// Replaces all switches.
     pub fn switches(&self, switches: Switches) {
+        // Whole milliseconds, at least one: a PING without pause would be a flood.
+        let every = switches.ping_every_ms.map(|ms| Duration::from_millis(ms.max(1)));
+        self.0.ping_every.send_replace(every);
         self.0.change(|s| s.switches = switches);
     }
 
@@ -56,7 +68,7 @@ impl Script {
         self.0.change(|s| {
             s.oauth.access.clear();
             for link in s.links.values() {
-                let _ = link.out.send(Out::Close(4401, "Access token expired".to_owned()));
+                let _ = link.out.close(4401, "Access token expired");
             }
         });
     }
@@ -136,171 +148,16 @@ impl Script {
         self.0.change(|s| s.faults.clear());
     }
 
-    /// Sends one request and awaits its terminal answer with the server's clock, or `limit` instead.
-    ///
-    /// # Errors
-    /// Every [`Failure`] but `Mismatch`.
-    pub async fn request(
-        &self,
-        scope: &Scope,
-        kind: &str,
-        payload: Value,
-        limit: Option<Duration>,
-    ) -> Result<Reply, Failure> {
-        let clocks = &self.0.clocks;
-        let limit = limit.unwrap_or(match scope {
-            Scope::Control(_) if kind == "DETACH_SESSION" => clocks.detach,
-            Scope::Control(_) => clocks.control,
-            Scope::Data(_) => clocks.data,
-        });
-        if matches!(scope, Scope::Data(_)) {
-            let free = self.0.until(|s| s.live(scope).is_none_or(|(_, l)| l.capacity != Some(0)).then_some(()));
-            tokio::time::timeout(clocks.capacity, free).await.map_err(|_| Failure::Overloaded)?;
-        }
-        let waiting = self.0.change(|s| ask(s, scope, kind, &payload))?;
-        let reply = tokio::time::timeout(limit, waiting)
-            .await
-            .map_err(|_| Failure::TimedOut)?
-            .map_err(|_| Failure::Disconnected)?;
-        if reply.kind == "ERROR" { Err(Failure::Refused { reply }) } else { Ok(reply) }
-    }
-
-    /// One page of the folder browser; `at` is `(browse_id, directory_ref)`.
-    ///
-    /// # Errors
-    /// As [`Script::request`].
-    pub async fn browse(
-        &self,
-        machine: &str,
-        at: Option<(&str, &str)>,
-        cursor: Option<&str>,
-    ) -> Result<Value, Failure> {
-        let mut payload = json!({});
-        if let Some((browse, directory)) = at {
-            payload = json!({ "browse_id": browse, "directory_ref": directory });
-        }
-        if let Some(cursor) = cursor {
-            payload["cursor"] = json!(cursor);
-        }
-        Ok(self.request(&Scope::Control(machine.to_owned()), "DIRECTORY_LIST_REQUEST", payload, None).await?.payload)
-    }
-
-    /// Attaches a browsed folder to a chat and stores the grant.
-    ///
-    /// # Errors
-    /// As [`Script::request`]; `Mismatch` when the answer is not a whole record for this chat.
-    pub async fn attach(&self, machine: &str, chat: &str, browse: &str, directory: &str) -> Result<Value, Failure> {
-        let scope = Scope::Control(machine.to_owned());
-        let connection = self.0.look().live(&scope).and_then(|(_, l)| l.connection_id.clone());
-        let payload = json!({ "session_id": chat, "browse_id": browse, "directory_ref": directory, "expected_connection_id": connection });
-        let record = self.request(&scope, "ATTACH_SESSION", payload, None).await?.payload;
-        let fingerprint = record["fingerprint"].as_str().unwrap_or_default();
-        let whole = record["session_id"] == chat
-            && record["allowed_root"].as_str().is_some_and(|r| !r.is_empty())
-            && fingerprint.len() == 64
-            && fingerprint.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-            && record["revision"].as_u64().is_some_and(|r| r >= 1)
-            && record["root_grant"].as_str().is_some_and(|g| (1..=131_072).contains(&g.len()));
-        if !whole {
-            return Err(self.mismatch("SESSION_ATTACHED is not a whole record for this chat"));
-        }
-        self.0.change(|s| {
-            s.chats.insert(chat.to_owned(), Chat { machine_id: Some(machine.to_owned()), grant: Some(record.clone()) });
-        });
-        Ok(record)
-    }
-
-    fn mismatch(&self, text: &str) -> Failure {
-        self.0.fault(0, "record_mismatch", text);
-        Failure::Mismatch { text: text.to_owned() }
-    }
-
-    fn stored(&self, chat: &str) -> Result<(Scope, Value), Failure> {
-        let known = self.chat(chat).and_then(|c| Some((Scope::Control(c.machine_id?), c.grant?)));
-        known.ok_or_else(|| Failure::Unknown { text: format!("chat {chat} has no folder") })
-    }
-
-    /// Activates an attached chat and waits for its data socket.
-    ///
-    /// # Errors
-    /// As [`Script::request`]; `Mismatch` when the answer differs from the stored record; `TimedOut` without data socket.
-    pub async fn activate(&self, chat: &str) -> Result<Value, Failure> {
-        let (scope, grant) = self.stored(chat)?;
-        self.start(
-            chat,
-            &scope,
-            "ACTIVATE_SESSION",
-            json!({ "session_id": chat, "revision": grant["revision"] }),
-            &grant,
-            &["session_id", "allowed_root", "fingerprint", "revision"],
-        )
-        .await
-    }
-
-    /// Restores a chat from its stored grant and waits for its data socket.
-    ///
-    /// # Errors
-    /// As [`Script::activate`].
-    pub async fn restore(&self, chat: &str) -> Result<Value, Failure> {
-        let (scope, grant) = self.stored(chat)?;
-        self.start(
-            chat,
-            &scope,
-            "RESTORE_SESSION",
-            json!({ "session_id": chat, "root_grant": grant["root_grant"] }),
-            &grant,
-            &["session_id", "allowed_root", "fingerprint", "revision", "root_grant"],
-        )
-        .await
-    }
-
-    async fn start(
-        &self,
-        chat: &str,
-        scope: &Scope,
-        kind: &str,
-        ask: Value,
-        grant: &Value,
-        same: &[&str],
-    ) -> Result<Value, Failure> {
-        let answer = self.request(scope, kind, ask, None).await?.payload;
-        if let Some(key) = same.iter().find(|k| answer[**k] != grant[**k]) {
-            return Err(self.mismatch(&format!("{kind}: {key} differs from the stored record")));
-        }
-        let data = Scope::Data(chat.to_owned());
-        tokio::time::timeout(self.0.clocks.data_socket, self.connected(&data, true))
-            .await
-            .map_err(|_| Failure::TimedOut)?;
-        Ok(answer)
-    }
-
-    /// Detaches a chat; the stored grant stays, for a later restore.
-    ///
-    /// # Errors
-    /// As [`Script::request`].
-    pub async fn detach(&self, chat: &str) -> Result<Reply, Failure> {
-        let (scope, _) = self.stored(chat)?;
-        self.request(&scope, "DETACH_SESSION", json!({ "session_id": chat }), None).await
-    }
-
-    /// PING over the protocol; the answer is PONG.
-    ///
-    /// # Errors
-    /// As [`Script::request`].
-    pub async fn ping(&self, scope: &Scope) -> Result<Reply, Failure> {
-        self.request(scope, "PING", json!({}), None).await
-    }
-
     fn send(&self, scope: &Scope, out: Out) -> Result<(), Failure> {
         let s = self.0.look();
         let (_, link) = s.live(scope).ok_or(Failure::NotConnected)?;
-        link.out.send(out).map_err(|_| Failure::NotConnected)
+        Ok(link.out.send(out)?)
     }
 
     /// Sends any text as one frame.
     ///
     /// # Errors
-    /// `NotConnected`.
+    /// `NotConnected`; `Overloaded` when 64 MiB wait for this socket.
     pub fn send_text(&self, scope: &Scope, text: impl Into<String>) -> Result<(), Failure> {
         self.send(scope, Out::Text(text.into()))
     }
@@ -308,17 +165,23 @@ impl Script {
     /// Sends any bytes as one binary frame.
     ///
     /// # Errors
-    /// `NotConnected`.
+    /// `NotConnected`; `Overloaded` when 64 MiB wait for this socket.
     pub fn send_binary(&self, scope: &Scope, bytes: Vec<u8>) -> Result<(), Failure> {
         self.send(scope, Out::Binary(bytes))
     }
 
-    /// Closes with a code.
+    /// Closes with a code, any of 1000 to 4999: 4500 is the server's own fault. It never waits: what is queued gets
+    /// [`crate::Clocks::closing`], even when the other side does not read.
     ///
     /// # Errors
-    /// `NotConnected`.
+    /// `NotConnected`; `Unknown` for no close code.
     pub fn close(&self, scope: &Scope, code: u16, reason: &str) -> Result<(), Failure> {
-        self.send(scope, Out::Close(code, reason.to_owned()))
+        if !(1000..5000).contains(&code) {
+            return Err(Failure::Unknown { text: format!("{code} is no close code") });
+        }
+        let s = self.0.look();
+        let (_, link) = s.live(scope).ok_or(Failure::NotConnected)?;
+        Ok(link.out.close(code, reason)?)
     }
 
     /// Ends the connection without a close frame.
@@ -326,7 +189,10 @@ impl Script {
     /// # Errors
     /// `NotConnected`.
     pub fn cut(&self, scope: &Scope) -> Result<(), Failure> {
-        self.send(scope, Out::Drop)
+        let s = self.0.look();
+        let (_, link) = s.live(scope).ok_or(Failure::NotConnected)?;
+        link.out.cut();
+        Ok(())
     }
 
     /// Stops or resumes reading from a socket.
@@ -340,9 +206,11 @@ impl Script {
         Ok(())
     }
 
-    /// Everything at a glance, with frames after `since_frame`; the body of `GET /api/practice/state`.
+    /// Everything at a glance, with the newest `most` frames after `since_frame`; the body of `GET /api/practice/state`.
+    /// `version` grows with every change, `last_frame` is the number of the newest frame.
     #[must_use]
-    pub fn state(&self, since_frame: u64) -> Value {
+    pub fn state(&self, since_frame: u64, most: usize) -> Value {
+        let version = self.0.version();
         let s = self.0.look();
         let links: Vec<Value> = s
             .links
@@ -350,22 +218,9 @@ impl Script {
             .filter(|(_, l)| l.ready)
             .map(|(n, l)| json!({ "link": n, "scope": l.scope, "hello": l.hello, "granted": l.granted, "connection_id": l.connection_id, "capacity": l.capacity, "max_concurrent": l.max_concurrent, "outstanding": l.asked.len(), "status": l.status }))
             .collect();
-        let frames: Vec<&FrameRecord> = s.frames.iter().filter(|f| f.n > since_frame).collect();
-        json!({ "links": links, "chats": s.chats, "frames": frames, "faults": s.faults, "consent": s.oauth.consent })
+        let mut frames: Vec<&FrameRecord> =
+            s.frames.iter().rev().take_while(|f| f.n > since_frame).take(most).collect();
+        frames.reverse();
+        json!({ "version": version, "last_frame": s.next_frame, "links": links, "chats": s.chats, "frames": frames, "faults": s.faults, "consent": s.oauth.consent, "switches": s.switches })
     }
-}
-
-fn ask(s: &mut Inner, scope: &Scope, kind: &str, payload: &Value) -> Result<oneshot::Receiver<Reply>, Failure> {
-    let n = s.live(scope).map(|(n, _)| n).ok_or(Failure::NotConnected)?;
-    let link = s.links.get_mut(&n).ok_or(Failure::NotConnected)?;
-    if link.asked.len() >= 256 {
-        return Err(Failure::Overloaded);
-    }
-    let id = uuid::Uuid::new_v4().to_string();
-    let frame = json!({ "type": kind, "id": id, "ts": crate::socket::now(), "payload": payload }).to_string();
-    link.out.send(Out::Text(frame)).map_err(|_| Failure::NotConnected)?;
-    let (answer, waiting) = oneshot::channel();
-    link.next_ask += 1;
-    link.asked.insert(link.next_ask, Asked { id, kind: kind.to_owned(), born: Instant::now(), answer: Some(answer) });
-    Ok(waiting)
 }

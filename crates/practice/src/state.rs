@@ -1,21 +1,32 @@
 //! What the platform knows: tokens, links, chats, recorded frames and faults. One lock, one change counter to wait on.
 
-use crate::{Clocks, ConsentMode};
+use crate::outbox::Outbox;
+use crate::{Clocks, ConsentMode, Failure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-use tokio::sync::{mpsc, oneshot, watch};
+use std::time::{Duration, Instant};
+use tokio::sync::{oneshot, watch};
 
 /// Recorded frames kept; older ones are forgotten.
 const FRAMES_KEPT: usize = 4000;
-/// Characters of a frame kept in the record.
+/// Bytes of text all recorded frames may hold; older ones are forgotten.
+const FRAMES_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of a frame kept in the record.
 const FRAME_TEXT_KEPT: usize = 16 * 1024;
+/// Bytes of a binary frame kept in the record.
+const FRAME_BINARY_KEPT: usize = 64;
+/// Faults kept; later ones are counted in the log only.
+const FAULTS_KEPT: usize = 1000;
+/// How long the server can still take an answer to a request.
+const CORRELATED: Duration = Duration::from_secs(900);
 
 pub(crate) struct Shared {
     inner: Mutex<Inner>,
     changed: watch::Sender<u64>,
+    /// Period of the platform's own PING frames.
+    pub(crate) ping_every: watch::Sender<Option<Duration>>,
     pub(crate) port: u16,
     pub(crate) api_token: String,
     pub(crate) clocks: Clocks,
@@ -27,6 +38,7 @@ impl Shared {
         Self {
             inner: Mutex::new(inner),
             changed: watch::Sender::new(0),
+            ping_every: watch::Sender::new(None),
             port,
             api_token,
             clocks,
@@ -44,6 +56,11 @@ impl Shared {
         let answer = act(&mut self.look());
         self.changed.send_modify(|n| *n += 1);
         answer
+    }
+
+    /// How often anything changed.
+    pub(crate) fn version(&self) -> u64 {
+        *self.changed.borrow()
     }
 
     /// The change counter.
@@ -66,33 +83,51 @@ impl Shared {
     }
 
     pub(crate) fn fault(&self, link: u64, kind: &str, text: impl Into<String>) {
-        let text = text.into();
-        tracing::warn!(link, kind, %text, "protocol fault");
-        self.change(|s| s.faults.push(Fault { link, kind: kind.to_owned(), text }));
+        self.change(|s| s.fault(link, kind, text));
     }
 
-    pub(crate) fn record(&self, link: u64, scope: &Scope, from_machine: bool, text: &str) {
+    pub(crate) fn record(&self, link: u64, from_machine: bool, text: &str) {
+        // Only these two fields are read, so that a frame of 16 MiB is not built up a second time.
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Head {
+            #[serde(rename = "type")]
+            kind: Option<String>,
+            id: Option<String>,
+        }
+        let head: Head = serde_json::from_str(text).unwrap_or_default();
+        let mut end = text.len().min(FRAME_TEXT_KEPT);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (kind, id) = (head.kind.unwrap_or_default(), head.id.unwrap_or_default());
+        self.keep(link, from_machine, text.len(), text[..end].to_owned(), (kind, id), false);
+    }
+
+    pub(crate) fn record_binary(&self, link: u64, from_machine: bool, bytes: &[u8]) {
+        let head = bytes.iter().take(FRAME_BINARY_KEPT).map(|b| format!("{b:02x}")).collect();
+        self.keep(link, from_machine, bytes.len(), head, (String::new(), String::new()), true);
+    }
+
+    fn keep(
+        &self,
+        link: u64,
+        from_machine: bool,
+        bytes: usize,
+        text: String,
+        (kind, id): (String, String),
+        binary: bool,
+    ) {
         let at = self.started.elapsed().as_secs_f64();
-        let kept: String = text.chars().take(FRAME_TEXT_KEPT).collect();
-        let parsed: Option<Value> = serde_json::from_str(text).ok();
-        let field = |name: &str| parsed.as_ref().and_then(|v| v[name].as_str()).unwrap_or_default().to_owned();
-        let (kind, id) = (field("type"), field("id"));
         self.change(|s| {
             s.next_frame += 1;
-            let frame = FrameRecord {
-                n: s.next_frame,
-                link,
-                scope: scope.clone(),
-                from_machine,
-                at,
-                kind,
-                id,
-                bytes: text.len(),
-                text: kept,
-            };
-            s.frames.push_back(frame);
-            if s.frames.len() > FRAMES_KEPT {
-                s.frames.pop_front();
+            let scope = s.links.get(&link).map_or(Scope::Control(String::new()), |l| l.scope.clone());
+            let cut = bytes > if binary { FRAME_BINARY_KEPT } else { text.len() };
+            s.frames_bytes += text.len();
+            let n = s.next_frame;
+            s.frames.push_back(FrameRecord { n, link, scope, from_machine, at, kind, id, bytes, text, cut, binary });
+            while s.frames.len() > FRAMES_KEPT || s.frames_bytes > FRAMES_BYTES {
+                s.frames_bytes -= s.frames.pop_front().map_or(s.frames_bytes, |f| f.text.len());
             }
         });
     }
@@ -105,12 +140,23 @@ pub(crate) struct Inner {
     pub(crate) next_link: u64,
     pub(crate) chats: BTreeMap<String, Chat>,
     pub(crate) frames: VecDeque<FrameRecord>,
+    pub(crate) frames_bytes: usize,
     pub(crate) next_frame: u64,
+    /// The platform takes nothing more.
+    pub(crate) stopped: bool,
     pub(crate) faults: Vec<Fault>,
     pub(crate) switches: Switches,
 }
 
 impl Inner {
+    pub(crate) fn fault(&mut self, link: u64, kind: &str, text: impl Into<String>) {
+        let text = text.into();
+        tracing::warn!(link, kind, %text, "protocol fault");
+        if self.faults.len() < FAULTS_KEPT {
+            self.faults.push(Fault { link, kind: kind.to_owned(), text });
+        }
+    }
+
     /// The link of a scope that is past its handshake and not replaced.
     pub(crate) fn live(&self, scope: &Scope) -> Option<(u64, &Link)> {
         self.links.iter().rev().find(|(_, l)| l.ready && &l.scope == scope).map(|(n, l)| (*n, l))
@@ -121,7 +167,7 @@ impl Inner {
 pub(crate) struct OAuth {
     pub(crate) clients: HashSet<String>,
     pub(crate) consent: ConsentMode,
-    pub(crate) asking: HashMap<String, Asking>,
+    pub(crate) asking: VecDeque<(String, Asking)>,
     pub(crate) codes: HashMap<String, Code>,
     pub(crate) access: HashMap<String, Token>,
     pub(crate) refresh: HashMap<String, Token>,
@@ -160,18 +206,11 @@ pub enum Scope {
     Data(String),
 }
 
-pub(crate) enum Out {
-    Text(String),
-    Binary(Vec<u8>),
-    Close(u16, String),
-    Drop,
-}
-
 pub(crate) struct Link {
     pub(crate) scope: Scope,
     pub(crate) family: String,
     pub(crate) ready: bool,
-    pub(crate) out: mpsc::UnboundedSender<Out>,
+    pub(crate) out: Outbox,
     pub(crate) stalled: watch::Sender<bool>,
     pub(crate) hello: Value,
     pub(crate) granted: Vec<String>,
@@ -183,11 +222,18 @@ pub(crate) struct Link {
     pub(crate) next_ask: u64,
 }
 
+impl Link {
+    /// Forgets requests whose answer the server would no longer know.
+    pub(crate) fn forget_old(&mut self) {
+        self.asked.retain(|_, a| a.born.elapsed() < CORRELATED);
+    }
+}
+
 pub(crate) struct Asked {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) born: Instant,
-    pub(crate) answer: Option<oneshot::Sender<Reply>>,
+    pub(crate) answer: Option<oneshot::Sender<Result<Reply, Failure>>>,
 }
 
 /// The terminal answer of a machine to one request.
@@ -202,6 +248,8 @@ pub struct Reply {
     pub pending_capacity: Option<u64>,
     /// From sending to answer, in milliseconds.
     pub elapsed_ms: u64,
+    /// Whether the request was sent a second time, after the connection had ended before the first answer.
+    pub retried: bool,
 }
 
 /// A chat and what it remembers of its folder.
@@ -232,8 +280,12 @@ pub struct FrameRecord {
     pub id: String,
     /// Its length.
     pub bytes: usize,
-    /// Its text, cut after 16,384 characters.
+    /// The first 16 KiB of its text; of a binary frame the first 64 bytes in hexadecimal.
     pub text: String,
+    /// Whether `text` is only the beginning.
+    pub cut: bool,
+    /// Whether it was a binary frame.
+    pub binary: bool,
 }
 
 /// Something a machine did that the protocol does not allow.
@@ -241,7 +293,8 @@ pub struct FrameRecord {
 pub struct Fault {
     /// The link.
     pub link: u64,
-    /// `bad_frame`, `stray_response`, `wrong_type`, `capacity`, `record_mismatch`, `root_mismatch`, `duplicate_sign_in`.
+    /// `bad_hello`, `root_mismatch`, `bad_frame`, `stray_response`, `wrong_type`, `capacity`, `bounds`, `extra_key`,
+    /// `record_mismatch`, `no_pong`, `broken`.
     pub kind: String,
     /// What happened, in words.
     pub text: String,
@@ -269,6 +322,8 @@ pub struct Switches {
     pub ack_envelope: Value,
     /// Sent as text instead of HELLO_ACK.
     pub ack_raw: Option<String>,
+    /// Milliseconds between PING frames on every socket; none are sent when absent. An unanswered one ends the socket.
+    pub ping_every_ms: Option<u64>,
 }
 
 /// Some answers refused over HTTP.

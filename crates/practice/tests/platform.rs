@@ -61,6 +61,10 @@ fn hello() -> Value {
     json!({"type": "HELLO", "id": "h1", "version": "1.1", "payload": {"machine_id": "m1", "platform": "linux", "arch": "x86_64", "protocol_version": "1.1", "capabilities": ["files", "hardware_usb", "directory_browse"], "allowed_root": null}})
 }
 
+fn roots() -> Value {
+    json!({"browse_id": "b", "current": null, "parent_ref": null, "entries": [], "next_cursor": null, "truncated": false, "expires_at": 2_000_000_000.0})
+}
+
 async fn say(ws: &mut Ws, frame: &Value) {
     ws.send(Message::text(frame.to_string())).await.unwrap();
 }
@@ -170,7 +174,8 @@ async fn an_answer_is_matched_and_a_second_one_is_a_fault() {
     let machine = script.machine().await;
     let asking = tokio::spawn(async move { script.browse(&machine, None, None).await });
     let asked = hear(&mut ws).await;
-    let answer = json!({"type": "DIRECTORY_LIST_RESPONSE", "id": asked["id"], "payload": {"entries": []}, "pending_capacity": 4});
+    let answer =
+        json!({"type": "DIRECTORY_LIST_RESPONSE", "id": asked["id"], "payload": roots(), "pending_capacity": 4});
     say(&mut ws, &answer).await;
     assert_eq!(asking.await.unwrap().unwrap()["entries"], json!([]));
     assert!(p.script().faults().is_empty());
