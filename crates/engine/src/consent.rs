@@ -316,3 +316,7 @@ fn key_of(session: Option<&SessionId>, operation: &Operation) -> Key {
     operation.hash(&mut feed);
     feed.0.finalize().into()
 }
+
+#[cfg(test)]
+#[path = "consent_tests.rs"]
+mod tests;

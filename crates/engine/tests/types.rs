@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use drawbridge_engine::view::{
-    AccountState, AccountView, ActivityRow, AuditView, ChatView, ExplainView, LinkState, LinkView, Notice, PowerView, PromptAnswer,
-    PromptDetail, PromptView, ShellView, Snapshot, UndoView,
+    AccountState, AccountView, ActivityRow, AuditView, ChatView, ExplainView, LinkState, LinkView, Notice, PowerView,
+    PromptAnswer, PromptDetail, PromptView, ShellView, Snapshot, UndoView,
 };
 use drawbridge_engine::{Command, CommandError, Reply};
 use ts_rs::{Config, TS};
