@@ -82,7 +82,7 @@ mod scripted {
             Command::Forget { session_id } => next.chats.retain(|chat| chat.session_id != session_id),
             Command::UndoList { .. } => return Reply::Undo { entries: vec![undo()] },
             Command::AuditRotate => return Reply::Rotated { path: "/state/audit.log.20260101-120000".to_owned() },
-            Command::UndoRestore { .. } | Command::Shutdown => {}
+            Command::UndoRestore { .. } | Command::AuditPrune { .. } | Command::Explain { .. } | Command::Shutdown => {}
         }
         Reply::Done
     }

@@ -47,7 +47,7 @@ pub(crate) fn open_platform(engine: State<'_, EngineHandle>) -> Result<(), Comma
     open_in_browser(&page_address(&engine.snapshot().account.platform_url))
 }
 
-/// Says which commands the page needs. Ending the program is for the tray alone.
+/// Says which commands the page needs. Ending the program is for the tray alone, removing old audit files for the command line.
 fn is_for_the_page(command: &Command) -> bool {
     match command {
         Command::SetRaised { .. }
@@ -64,8 +64,9 @@ fn is_for_the_page(command: &Command) -> bool {
         | Command::Forget { .. }
         | Command::UndoList { .. }
         | Command::UndoRestore { .. }
-        | Command::AuditRotate => true,
-        Command::Shutdown => false,
+        | Command::AuditRotate
+        | Command::Explain { .. } => true,
+        Command::AuditPrune { .. } | Command::Shutdown => false,
     }
 }
 

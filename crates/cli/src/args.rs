@@ -1,8 +1,14 @@
 //! The words of the command line.
 
+mod audit;
+mod start;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+
+pub(crate) use audit::{AuditVerb, KeyArgs};
+pub(crate) use start::{ShellChoice, StartArgs};
 
 /// Lets an AI agent work on this computer, on your terms.
 #[derive(Debug, Parser)]
@@ -14,6 +20,17 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Signs in: prints the page to open in a browser, waits for it, and ends by itself
+    Auth {
+        /// Only print the page, open no browser
+        #[arg(long)]
+        no_browser: bool,
+        /// The account to sign in; this version keeps one, named default
+        #[arg(long, value_name = "P", default_value = "default", value_parser = ["default"])]
+        profile: String,
+    },
+    /// Runs the engine in the foreground until it is ended
+    Start(StartArgs),
     /// Tells whether Drawbridge runs, is connected, and which chats work here. Exit 0 running, 3 not
     Status {
         /// One JSON object
@@ -60,6 +77,29 @@ pub(crate) enum Verb {
         /// File that holds the one-time secret; without it the first line of standard input is taken
         #[arg(long, value_name = "FILE")]
         secret_file: Option<PathBuf>,
+    },
+    /// What policy says about an operation, and why
+    Policy {
+        #[command(subcommand)]
+        verb: PolicyVerb,
+    },
+    /// The configuration in force
+    Config {
+        #[command(subcommand)]
+        verb: ConfigVerb,
+    },
+    /// Takes the sign-in back at the platform, then drops it here
+    Revoke,
+    /// The audit log
+    Audit {
+        #[command(subcommand)]
+        verb: AuditVerb,
+    },
+    /// Looks at everything that Drawbridge needs and says how to mend what is missing
+    Doctor {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Makes Drawbridge start when you log in: writes a file and prints the command that switches it on
     Install {
@@ -115,5 +155,37 @@ pub(crate) enum UndoVerb {
         /// Their numbers
         #[arg(required = true)]
         numbers: Vec<u64>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyVerb {
+    /// Tells for each operation whether it would be allowed, asked about or denied
+    Explain {
+        /// Their names, for example `FILE_WRITE`
+        #[arg(required = true, value_name = "OPERATION")]
+        operations: Vec<String>,
+        /// Asked for by this chat
+        #[arg(long, value_name = "ID")]
+        chat: Option<String>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tells the same for every operation
+    List {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigVerb {
+    /// Prints every value
+    Show {
+        /// Names the layer of each value: environment, file or default
+        #[arg(long)]
+        origin: bool,
     },
 }

@@ -40,7 +40,7 @@ pub(crate) fn uninstall(print: bool) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn unit_path() -> anyhow::Result<PathBuf> {
+pub(crate) fn unit_path() -> anyhow::Result<PathBuf> {
     if std::env::consts::OS != "linux" {
         bail!("start at login is not built for this system yet");
     }

@@ -1,22 +1,32 @@
-//! The command line of Drawbridge (`cli.md`). It parses, asks the running engine over the control socket, and prints.
-//! Rules live in the engine; no secret is ever printed.
+//! The command line of Drawbridge (`cli.md`). It parses, asks the running engine over the control socket or works on the
+//! state folder while none runs, and prints. Rules live in the engine; the one secret ever printed is the audit key, asked
+//! for by name.
 
+mod account;
 mod args;
+mod audit;
 mod autostart;
+mod browser;
+mod coded;
+mod configuration;
+mod doctor;
 mod out;
 mod packaging;
+mod place;
+mod policy;
 mod practice;
 mod running;
+mod signals;
+mod start;
 mod status;
+mod stopped;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 use args::{Cli, UndoVerb, Verb};
-
-/// Exit code for a wrong command line.
-const USAGE: u8 = 2;
+use coded::USAGE;
 
 fn main() -> ExitCode {
     // Confined commands start this program again to put on the inner wall; nothing may come before that.
@@ -36,13 +46,20 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(err) => {
             out::complain(&format!("{err:#}"));
-            ExitCode::from(1)
+            ExitCode::from(coded::code_of(&err))
         }
     }
 }
 
 fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.verb {
+        Verb::Auth { no_browser, profile: _ } => block_on(account::sign_in(no_browser)),
+        Verb::Start(args) => block_on(start::run(args)),
+        Verb::Revoke => block_on(account::revoke()),
+        Verb::Audit { verb } => block_on(audit::run(verb)),
+        Verb::Policy { verb } => block_on(policy::run(verb)),
+        Verb::Config { verb } => configuration::run(&verb),
+        Verb::Doctor { json } => block_on(doctor::run(json)),
         Verb::Status { json } => block_on(status::status(json)),
         Verb::Raise => block_on(running::set_raised(true)),
         Verb::Lower => block_on(running::set_raised(false)),
@@ -61,6 +78,10 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
     }
 }
 
+/// Runs to the end. What still blocks then, such as a keychain that does not answer, ends with the process.
 fn block_on(work: impl Future<Output = anyhow::Result<u8>>) -> anyhow::Result<u8> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_background();
+    result
 }

@@ -1,4 +1,4 @@
-//! Commands that the running engine carries out.
+//! Commands for the engine. While none runs, some work on the state folder itself, see [`crate::stopped`].
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -6,38 +6,37 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use drawbridge_core::escape_outside_text;
-use drawbridge_engine::control::{Client, ControlError, socket_path};
 use drawbridge_engine::view::{PromptAnswer, UndoView};
 use drawbridge_engine::{Command, Reply};
-use drawbridge_os::folders::Folders;
 use secrecy::SecretString;
 
 use crate::args::Answer;
-use crate::out;
+use crate::place::{Place, Reach};
+use crate::{out, stopped};
 
 /// The longest one-time secret, in bytes.
 const SECRET_LIMIT_BYTES: u64 = 1024;
 
-/// Connects to the running engine; none when there is none.
-///
-/// # Errors
-/// When one runs and cannot be talked to.
-pub(crate) async fn engine() -> anyhow::Result<Option<Client>> {
-    match Client::connect(&socket_path(&Folders::from_env()?.state)).await {
-        Ok(client) => Ok(Some(client)),
-        Err(ControlError::NotRunning) => Ok(None),
-        Err(err) => Err(err.into()),
-    }
-}
-
 pub(crate) async fn set_raised(raised: bool) -> anyhow::Result<u8> {
-    send(&Command::SetRaised { raised }, None).await
+    let place = Place::from_env()?;
+    match place.reach().await? {
+        Reach::Running(mut client) => drop(client.send(&Command::SetRaised { raised }).await?),
+        Reach::Stopped(owner) => stopped::set_raised(&place, &owner, raised)?,
+    }
+    Ok(0)
 }
 
 pub(crate) async fn undo_list(session_id: Option<String>, json: bool) -> anyhow::Result<u8> {
-    let Some(mut client) = engine().await? else { return Ok(not_running()) };
-    let Reply::Undo { entries } = client.send(&Command::UndoList { session_id }).await? else {
-        anyhow::bail!("the running Drawbridge answered something else");
+    let place = Place::from_env()?;
+    if !place.exists() {
+        return Ok(0);
+    }
+    let entries = match place.reach().await? {
+        Reach::Running(mut client) => match client.send(&Command::UndoList { session_id }).await? {
+            Reply::Undo { entries } => entries,
+            other => anyhow::bail!("the running Drawbridge answered something else: {other:?}"),
+        },
+        Reach::Stopped(owner) => stopped::undo_list(&place, &owner, session_id.as_deref())?,
     };
     for entry in entries {
         out::line(&if json { serde_json::to_string(&entry)? } else { undo_line(&entry) })?;
@@ -46,7 +45,15 @@ pub(crate) async fn undo_list(session_id: Option<String>, json: bool) -> anyhow:
 }
 
 pub(crate) async fn undo_restore(numbers: Vec<u64>) -> anyhow::Result<u8> {
-    send(&Command::UndoRestore { numbers }, None).await
+    let place = Place::from_env()?;
+    if !place.exists() {
+        anyhow::bail!("there is nothing to take back here");
+    }
+    match place.reach().await? {
+        Reach::Running(mut client) => drop(client.send(&Command::UndoRestore { numbers }).await?),
+        Reach::Stopped(owner) => stopped::undo_restore(&place, &owner, numbers)?,
+    }
+    Ok(0)
 }
 
 fn undo_line(entry: &UndoView) -> String {
@@ -60,7 +67,15 @@ pub(crate) async fn detach(session_id: String) -> anyhow::Result<u8> {
 }
 
 pub(crate) async fn forget(session_id: String) -> anyhow::Result<u8> {
-    send(&Command::Forget { session_id }, None).await
+    let place = Place::from_env()?;
+    if !place.exists() {
+        anyhow::bail!("no chat is known here");
+    }
+    match place.reach().await? {
+        Reach::Running(mut client) => drop(client.send(&Command::Forget { session_id }).await?),
+        Reach::Stopped(owner) => stopped::forget(&place, &owner, &session_id)?,
+    }
+    Ok(0)
 }
 
 pub(crate) async fn answer(id: u64, answer: Answer, secret_file: Option<PathBuf>) -> anyhow::Result<u8> {
@@ -74,7 +89,7 @@ pub(crate) async fn answer(id: u64, answer: Answer, secret_file: Option<PathBuf>
 }
 
 async fn send(command: &Command, secret: Option<&SecretString>) -> anyhow::Result<u8> {
-    let Some(mut client) = engine().await? else { return Ok(not_running()) };
+    let Some(mut client) = Place::from_env()?.engine().await? else { return Ok(not_running()) };
     client.send_with_secret(command, secret).await?;
     Ok(0)
 }

@@ -2,50 +2,69 @@
 
 use drawbridge_core::escape_outside_text;
 use drawbridge_engine::view::{ChatView, LinkState, PromptView, Snapshot};
+use drawbridge_store::settings::Settings;
 use serde_json::{Value, json};
 
-use crate::{out, running};
+use crate::place::{Place, Reach};
+use crate::{out, running, stopped};
 
 /// Exit code of `status` when no engine runs.
 const NOT_RUNNING: u8 = 3;
 
 pub(crate) async fn status(json: bool) -> anyhow::Result<u8> {
-    let snapshot = match running::engine().await? {
+    let place = Place::from_env()?;
+    let snapshot = match place.engine().await? {
         Some(mut client) => Some(client.snapshot().await?),
         None => None,
     };
-    let text = if json { as_json(snapshot.as_ref()).to_string() } else { in_words(snapshot.as_ref()) };
+    let raised = snapshot.as_ref().map_or_else(|| Settings::peek(&place.folders.state).raised, |now| now.raised);
+    let text = if json { as_json(snapshot.as_ref(), raised).to_string() } else { in_words(snapshot.as_ref(), raised) };
     out::line(&text)?;
     Ok(if snapshot.is_some() { 0 } else { NOT_RUNNING })
 }
 
 pub(crate) async fn chats(json: bool) -> anyhow::Result<u8> {
-    let Some(mut client) = running::engine().await? else { return Ok(running::not_running()) };
-    for chat in client.snapshot().await?.chats {
+    let place = Place::from_env()?;
+    if !place.exists() {
+        return Ok(0);
+    }
+    let chats = match place.reach().await? {
+        Reach::Running(mut client) => client.snapshot().await?.chats,
+        Reach::Stopped(owner) => stopped::chats(&place, &owner)?,
+    };
+    for chat in chats {
         out::line(&if json { serde_json::to_string(&chat)? } else { chat_line(&chat) })?;
     }
     Ok(0)
 }
 
 pub(crate) async fn prompts(json: bool) -> anyhow::Result<u8> {
-    let Some(mut client) = running::engine().await? else { return Ok(running::not_running()) };
+    let Some(mut client) = Place::from_env()?.engine().await? else { return Ok(running::not_running()) };
     for prompt in client.snapshot().await?.prompts {
         out::line(&if json { serde_json::to_string(&prompt)? } else { prompt_lines(&prompt) })?;
     }
     Ok(0)
 }
 
-fn as_json(snapshot: Option<&Snapshot>) -> Value {
+fn as_json(snapshot: Option<&Snapshot>, raised: bool) -> Value {
     let Some(snapshot) = snapshot else {
-        return json!({ "running": false, "connected": false, "sessions": [], "stop": null, "prompts": [], "tray": false });
+        return json!({
+            "running": false,
+            "connected": false,
+            "sessions": [],
+            "stop": stop(raised),
+            "prompts": [],
+            "tray": "none",
+        });
     };
     json!({
         "running": true,
         "connected": snapshot.link.state == LinkState::Connected,
         "sessions": snapshot.chats.iter().filter(|chat| chat.active).collect::<Vec<_>>(),
-        "stop": stop(snapshot),
+        "stop": stop(raised),
         "prompts": snapshot.prompts,
-        "tray": false,
+        // The engine does not know who shows it; saying none or some would be a guess.
+        "tray": "unknown",
         "version": snapshot.version,
         "link": snapshot.link,
         "account": snapshot.account.state,
@@ -53,12 +72,12 @@ fn as_json(snapshot: Option<&Snapshot>) -> Value {
     })
 }
 
-fn stop(snapshot: &Snapshot) -> &'static str {
-    if snapshot.raised { "raised" } else { "lowered" }
+fn stop(raised: bool) -> &'static str {
+    if raised { "raised" } else { "lowered" }
 }
 
-fn in_words(snapshot: Option<&Snapshot>) -> String {
-    let Some(snapshot) = snapshot else { return "not running".to_owned() };
+fn in_words(snapshot: Option<&Snapshot>, raised: bool) -> String {
+    let Some(snapshot) = snapshot else { return format!("not running, {}", stop(raised)) };
     let link = match snapshot.link.state {
         LinkState::Off => "off",
         LinkState::Connecting => "connecting",
@@ -66,7 +85,7 @@ fn in_words(snapshot: Option<&Snapshot>) -> String {
         LinkState::Waiting => "waiting to dial again",
         LinkState::Halted => "ended until you act",
     };
-    let mut lines = vec![format!("running, {}", stop(snapshot)), format!("link: {link}")];
+    let mut lines = vec![format!("running, {}", stop(raised)), format!("link: {link}")];
     lines.extend(snapshot.link.reason.as_ref().map(|reason| format!("  {}", escape_outside_text(reason))));
     lines
         .extend(snapshot.trouble.as_ref().map(|trouble| format!("trouble: {}", escape_outside_text(&trouble.message))));

@@ -54,6 +54,19 @@ pub fn host_name() -> String {
     if name.trim().is_empty() { "this-computer".to_owned() } else { name }
 }
 
+/// Tells whether this process may do anything to the computer. Only known where there is a root user.
+#[must_use]
+pub fn is_elevated() -> bool {
+    #[cfg(unix)]
+    {
+        rustix::process::geteuid().is_root()
+    }
+    #[cfg(not(unix))]
+    {
+        false
+    }
+}
+
 /// Makes a name fit for the platform's folder picker: no angle brackets, nothing hidden, at most 128 characters.
 #[must_use]
 pub fn display_name(wanted: &str) -> String {

@@ -66,20 +66,14 @@ impl Settings {
     pub fn open(state_dir: &Path) -> (Self, PolicyState) {
         let path = state_dir.join("settings.json");
         private::sweep(&path);
-        let read = match std::fs::read(&path) {
-            Ok(bytes) => parse(&bytes),
-            Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(PolicyState::defaults()),
-            Err(err) => Err(err.to_string()),
-        };
-        let (state, broken) = match read {
-            Ok(state) => (state, None),
-            Err(why) => {
-                let mut state = PolicyState::defaults();
-                state.broken = Some(format!("{}: {why}", path.display()));
-                (state, Some(why))
-            }
-        };
+        let (state, broken) = read(&path);
         (Self { path, broken: Mutex::new(broken) }, state)
+    }
+
+    /// Reads the settings as [`Settings::open`] does and touches nothing, so that it may be done beside the owner.
+    #[must_use]
+    pub fn peek(state_dir: &Path) -> PolicyState {
+        read(&state_dir.join("settings.json")).0
     }
 
     /// Saves the person's switches, whole and durably. What flags add for one run must not be in `state`.
@@ -129,6 +123,23 @@ pub fn set_raised(state_dir: &Path, raised: bool) -> Result<(), SettingsFault> {
     }
     state.raised = raised;
     settings.save(&state)
+}
+
+/// Reads the file; with why it is broken, if it is.
+fn read(path: &Path) -> (PolicyState, Option<String>) {
+    let read = match std::fs::read(path) {
+        Ok(bytes) => parse(&bytes),
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(PolicyState::defaults()),
+        Err(err) => Err(err.to_string()),
+    };
+    match read {
+        Ok(state) => (state, None),
+        Err(why) => {
+            let mut state = PolicyState::defaults();
+            state.broken = Some(format!("{}: {why}", path.display()));
+            (state, Some(why))
+        }
+    }
 }
 
 fn document(state: &PolicyState) -> Document {

@@ -298,6 +298,28 @@ bytes: number,
  */
 restored: boolean, };
 
+export type ExplainView = { 
+/**
+ * Name of the operation, as in the audit log.
+ */
+operation: string, 
+/**
+ * The power that covers it; none when it only takes away.
+ */
+power: string | null, 
+/**
+ * "allow", "ask" or "deny".
+ */
+decision: string, 
+/**
+ * Stable name of the rule that won.
+ */
+rule: string, 
+/**
+ * The reason in words.
+ */
+why: string, };
+
 export type Command = { "command": "set_raised", 
 /**
  * The state wanted.
@@ -350,7 +372,19 @@ session_id: string | null, } | { "command": "undo_restore",
 /**
  * Their numbers.
  */
-numbers: number[], } | { "command": "audit_rotate" } | { "command": "shutdown" };
+numbers: number[], } | { "command": "audit_rotate" } | { "command": "audit_prune", 
+/**
+ * The age in seconds.
+ */
+older_than_seconds: number, } | { "command": "explain", 
+/**
+ * Their names, as in the audit log.
+ */
+operations: Array<string>, 
+/**
+ * Asked for by this chat.
+ */
+session_id: string | null, } | { "command": "shutdown" };
 
 export type Reply = { "reply": "done" } | { "reply": "authorize_url", 
 /**
@@ -360,7 +394,15 @@ url: string, } | { "reply": "undo",
 /**
  * Newest first.
  */
-entries: Array<UndoView>, } | { "reply": "rotated", 
+entries: Array<UndoView>, } | { "reply": "pruned", 
+/**
+ * Oldest first.
+ */
+files: Array<string>, } | { "reply": "explained", 
+/**
+ * In the order asked for.
+ */
+explanations: Array<ExplainView>, } | { "reply": "rotated", 
 /**
  * Its path.
  */

@@ -1,0 +1,109 @@
+//! What can be done to a state folder while no engine runs. Each caller holds the folder's lock.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use drawbridge_core::{SessionId, SystemClock, escape_outside_text};
+use drawbridge_engine::view::{ChatView, LinkState, UndoView};
+use drawbridge_os::root::{Root, RootOptions};
+use drawbridge_store::bindings::{Attachment, Bindings};
+use drawbridge_store::settings::{self, Settings};
+use drawbridge_store::state_dir::Owner;
+use drawbridge_store::undo::{UndoEntry, UndoKind, UndoStore};
+use serde_json::json;
+
+use crate::audit;
+use crate::place::Place;
+
+pub(crate) fn set_raised(place: &Place, _owner: &Owner, raised: bool) -> anyhow::Result<()> {
+    let before = Settings::open(&place.folders.state).1.raised;
+    settings::set_raised(&place.folders.state, raised)?;
+    if before != raised {
+        audit::note(place, None, "STOP_ALL", json!({ "raised": raised }));
+    }
+    Ok(())
+}
+
+pub(crate) fn chats(place: &Place, _owner: &Owner) -> anyhow::Result<Vec<ChatView>> {
+    let mut known = Bindings::open(&place.folders.state)?.list();
+    known.retain(|chat| chat.attached);
+    known.sort_by_key(|chat| std::cmp::Reverse(chat.last_used_ms));
+    Ok(known.iter().map(chat_view).collect())
+}
+
+fn chat_view(chat: &Attachment) -> ChatView {
+    ChatView {
+        session_id: chat.session.as_str().to_owned(),
+        folder: escape_outside_text(&chat.allowed_root),
+        revision: chat.revision,
+        active: false,
+        link: LinkState::Off,
+        in_flight: 0,
+        requests: 0,
+        revoked: chat.revoked,
+        last_used_ms: chat.last_used_ms,
+    }
+}
+
+pub(crate) fn forget(place: &Place, _owner: &Owner, session_id: &str) -> anyhow::Result<()> {
+    let bindings = Bindings::open(&place.folders.state)?;
+    let session = SessionId::parse(session_id).ok().filter(|session| bindings.get(session).is_some());
+    let session = session.with_context(|| {
+        format!("no chat {} is known here; look at the list of chats", escape_outside_text(session_id))
+    })?;
+    bindings.revoke(&session)?;
+    let (settings, mut state) = Settings::open(&place.folders.state);
+    let before = state.chat_allowances.len();
+    state.chat_allowances.retain(|allowance| allowance.session != session);
+    if state.chat_allowances.len() != before {
+        settings.save(&state)?;
+    }
+    audit::note(place, Some(&session), "POLICY_CHANGED", json!({ "revoked": session.as_str() }));
+    Ok(())
+}
+
+pub(crate) fn undo_list(place: &Place, _owner: &Owner, chat: Option<&str>) -> anyhow::Result<Vec<UndoView>> {
+    let session = chat
+        .map(|id| SessionId::parse(id).with_context(|| format!("{} is not the id of a chat", escape_outside_text(id))))
+        .transpose()?;
+    Ok(undo_store(place)?.list(session.as_ref()).iter().map(undo_view).collect())
+}
+
+/// Takes changes back, newest first: later ones lie on top of earlier ones.
+pub(crate) fn undo_restore(place: &Place, _owner: &Owner, mut numbers: Vec<u64>) -> anyhow::Result<()> {
+    let undo = undo_store(place)?;
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    numbers.dedup();
+    let folders = &place.folders;
+    let protected = vec![folders.state.clone(), folders.config.clone(), folders.logs.clone()];
+    let options = RootOptions { protected, home: std::env::home_dir() };
+    for number in numbers {
+        let restored = undo.restore(number, &|path| Root::open_with(Path::new(path), options.clone()))?;
+        audit::note(place, None, "UNDO_RESTORED", json!({ "number": number, "path": restored.path }));
+    }
+    Ok(())
+}
+
+fn undo_store(place: &Place) -> anyhow::Result<UndoStore> {
+    UndoStore::open(&place.folders.state.join("undo"), Arc::new(SystemClock)).context("the undo store cannot be opened")
+}
+
+fn undo_view(entry: &UndoEntry) -> UndoView {
+    let kind = match entry.kind {
+        UndoKind::Created => "create",
+        UndoKind::Replaced => "write",
+        UndoKind::Deleted => "delete",
+        UndoKind::Moved => "move",
+    };
+    UndoView {
+        number: entry.number,
+        at_ms: entry.at.0,
+        session_id: entry.session.clone(),
+        kind: kind.to_owned(),
+        path: escape_outside_text(&entry.path),
+        moved_to: entry.moved_to.as_deref().map(escape_outside_text),
+        bytes: entry.bytes,
+        restored: entry.restored,
+    }
+}
