@@ -46,9 +46,7 @@ fn sample(name: &str, session: Option<&SessionId>) -> Option<Operation> {
     let place = || BrowsePlace { browse_id: String::new(), directory_ref: String::new() };
     let chat = || session.cloned().or_else(|| SessionId::parse("any").ok());
     Some(match name {
-        "FILE_READ" => {
-            Operation::File(FileOp::Read { path: path(), form: ContentForm::Text, offset: 0, length: None })
-        }
+        "FILE_READ" => Operation::File(FileOp::Read { path: path(), form: ContentForm::Text, offset: 0, length: None }),
         "FILE_WRITE" => Operation::File(FileOp::Write {
             path: path(),
             content: Vec::new(),
