@@ -7,6 +7,7 @@ mod build;
 mod commands;
 mod options;
 mod publish;
+mod start_error;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,8 +34,8 @@ use crate::sessions::Sessions;
 use crate::view::{AccountState, LinkState, LinkView};
 
 use build::LegacySession;
-pub use build::{EngineOptions, Overlay, StartError};
-pub use options::Host;
+pub use options::{EngineOptions, Host, Overlay};
+pub use start_error::StartError;
 
 /// How often idle chats are looked for and a due refresh is made (spec 6.3).
 const ROUND: Duration = Duration::from_secs(30);

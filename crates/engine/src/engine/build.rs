@@ -1,6 +1,5 @@
 //! Builds an engine from what is stored and configured. A fault here means that nothing was dialled.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -8,29 +7,30 @@ use std::sync::atomic::AtomicU64;
 use drawbridge_caps::browse::{Browser, RootChoice, default_roots};
 use drawbridge_caps::files::{Files, UndoKeeper};
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
-use drawbridge_core::{Clock, Limits, Power, PowerMode, SessionId, SystemClock};
+use drawbridge_core::{Clock, Power, SessionId, SystemClock};
 use drawbridge_os::folders::Folders;
 use drawbridge_os::keychain::Keychain;
-use drawbridge_os::machine::{self, UnsupportedMachine};
+use drawbridge_os::machine;
 use drawbridge_os::process;
 use drawbridge_os::root::{Change, PathFault, Root, RootFault, RootOptions, Stamp};
-use drawbridge_policy::{GrantKey, Network, PolicyState, Prompting, ShellMode};
-use drawbridge_proto::executor::dialer::Backoff;
+use drawbridge_policy::{GrantKey, PolicyState};
 use drawbridge_proto::executor::machine::{HelloFacts, Negotiated};
 use drawbridge_proto::executor::wire::Capability as WireCapability;
-use drawbridge_store::audit::{AuditFault, AuditLog, AuditOptions, AuditPaths, SyncMode};
-use drawbridge_store::bindings::{Bindings, BindingsFault};
-use drawbridge_store::secrets::{self, AuditKeyFault, NoPlaceForSecrets, SecretStore};
+use drawbridge_store::audit::{AuditLog, AuditOptions, AuditPaths};
+use drawbridge_store::bindings::Bindings;
+use drawbridge_store::secrets::{self, SecretStore};
 use drawbridge_store::settings::Settings;
-use drawbridge_store::state_dir::{Owner, OwnerFault, StateDir, StateDirFault};
+use drawbridge_store::state_dir::{Owner, StateDir};
 use drawbridge_store::undo::UndoStore;
 use secrecy::SecretString;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::options::EngineOptions;
 use super::publish::{self, Sources};
+use super::start_error::StartError;
 use super::{Core, Engine, OpenRoot};
-use crate::account::{Account, AccountError, AccountOptions, PlatformUrl, PlatformUrlFault};
+use crate::account::{Account, AccountOptions, PlatformUrl};
 use crate::board::Board;
 use crate::consent::Broker;
 use crate::control::{self, ControlOptions};
@@ -38,7 +38,7 @@ use crate::dispatcher::{self, Dispatcher};
 use crate::handle::EngineHandle;
 use crate::journal::Journal;
 use crate::link::{self, Purpose, Shared};
-use crate::net::{NetConfig, NetFault, NetSettings};
+use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::sessions::{self, Sessions};
 use crate::token_vault::SecretVault;
@@ -49,145 +49,6 @@ pub(super) const SHIM_VERSION: &str = concat!("drawbridge-", env!("CARGO_PKG_VER
 const KEYCHAIN_SERVICE: &str = "drawbridge";
 /// Commands from window and command line that may wait.
 const COMMAND_QUEUE: usize = 32;
-
-/// What an engine is started with. Everything configured is resolved already.
-#[derive(Debug, Clone)]
-pub struct EngineOptions {
-    /// Where things are kept.
-    pub folders: Folders,
-    /// Base of all platform addresses.
-    pub platform_url: String,
-    /// OAuth client id.
-    pub client_id: String,
-    /// Shown in the platform's folder picker.
-    pub display_name: String,
-    /// Local ceilings of each link.
-    pub limits: Limits,
-    /// Waits between attempts to connect.
-    pub backoff: Backoff,
-    /// Commands at once, over all chats.
-    pub max_concurrent_commands: u32,
-    /// Commands a minute, over all chats.
-    pub max_commands_per_minute: u32,
-    /// Folders that may be browsed; none means the usual ones of this system.
-    pub browse_roots: Option<Vec<PathBuf>>,
-    /// When audit records are synced.
-    pub audit_sync: SyncMode,
-    /// Proxy and trust anchors.
-    pub net: NetSettings,
-    /// What flags and configuration say over the stored settings, for this run alone.
-    pub overlay: Overlay,
-    /// A person can be asked, by a window or by the command line.
-    pub can_ask: bool,
-    /// The one-time secret with which the command line may answer questions.
-    pub answer_secret: Option<Arc<SecretString>>,
-    /// A data link started by hand instead of the control link.
-    pub legacy: Option<(SessionId, PathBuf)>,
-    /// Ends when the main link ends for good, and does not start without a sign-in.
-    pub headless: bool,
-    /// Opens the encrypted file of secrets where there is no keychain.
-    pub passphrase: Option<SecretString>,
-}
-
-/// What holds in this run and is never stored.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Overlay {
-    /// Modes of powers.
-    pub modes: BTreeMap<Power, PowerMode>,
-    /// How commands run.
-    pub shell_mode: Option<ShellMode>,
-    /// What a confined command may reach.
-    pub shell_network: Option<Network>,
-}
-
-impl Overlay {
-    /// Puts it over stored settings.
-    #[must_use]
-    pub fn over(&self, stored: &PolicyState, can_ask: bool) -> PolicyState {
-        let mut state = stored.clone();
-        state.modes.extend(self.modes.iter().map(|(power, mode)| (*power, *mode)));
-        state.shell_mode = self.shell_mode.unwrap_or(state.shell_mode);
-        state.shell_network = self.shell_network.unwrap_or(state.shell_network);
-        state.prompting = if can_ask { Prompting::Possible } else { Prompting::Impossible };
-        state
-    }
-}
-
-/// Why an engine did not start. Nothing was dialled and nothing was changed.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Another process owns the state folder.
-    #[error(transparent)]
-    Owner(#[from] OwnerFault),
-    /// The state folder cannot be used.
-    #[error(transparent)]
-    StateDir(#[from] StateDirFault),
-    /// No place for secrets.
-    #[error(transparent)]
-    Secrets(#[from] NoPlaceForSecrets),
-    /// No audit key.
-    #[error("the audit log cannot be kept: {0}")]
-    AuditKey(#[from] AuditKeyFault),
-    /// The audit log cannot be opened.
-    #[error(transparent)]
-    Audit(#[from] AuditFault),
-    /// The platform's address cannot be used.
-    #[error(transparent)]
-    PlatformUrl(#[from] PlatformUrlFault),
-    /// The network cannot be used as it is configured.
-    #[error(transparent)]
-    Net(#[from] NetFault),
-    /// The list of attachments cannot be read.
-    #[error(transparent)]
-    Bindings(#[from] BindingsFault),
-    /// The folder of a data link cannot be used.
-    #[error("the folder {} cannot be used: {fault}", .path.display())]
-    Root {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        fault: RootFault,
-    },
-    /// A kind of machine that the protocol does not know.
-    #[error(transparent)]
-    Machine(#[from] UnsupportedMachine),
-    /// The stored tokens cannot be read.
-    #[error(transparent)]
-    Account(#[from] AccountError),
-    /// Nobody is signed in.
-    #[error("you are not signed in, so there is nothing to connect to; run `drawbridge auth` first")]
-    NotSignedIn,
-    /// Something of the system.
-    #[error("{what}: {why}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// What the system said.
-        why: String,
-    },
-}
-
-impl StartError {
-    /// Returns the exit code of `drawbridge start` (`cli.md`).
-    #[must_use]
-    pub const fn exit_code(&self) -> u8 {
-        match self {
-            Self::NotSignedIn => 77,
-            Self::Owner(_) => 1,
-            Self::StateDir(_)
-            | Self::Secrets(_)
-            | Self::AuditKey(_)
-            | Self::Audit(_)
-            | Self::PlatformUrl(_)
-            | Self::Net(_)
-            | Self::Bindings(_)
-            | Self::Root { .. }
-            | Self::Machine(_)
-            | Self::Account(_)
-            | Self::System { .. } => 78,
-        }
-    }
-}
 
 /// A data link started by hand.
 #[derive(Debug, Clone)]
@@ -285,6 +146,9 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         account: account.clone(),
         shell: shell.clone(),
     };
+    if options.can_ask || policy.get().offers(Power::Shell) {
+        look_at_walls(shell.clone(), board.clone());
+    }
     let (commands, inbox) = mpsc::channel(COMMAND_QUEUE);
     let (pictures, watched) = watch::channel(Arc::new(sources.compose()));
     let publisher = tokio::spawn(publish::keep_publishing(sources, pictures));
@@ -453,6 +317,15 @@ fn share(
         on_control_open: Box::new(move || browser.forget_all()),
         numbers: Arc::new(AtomicU64::new(0)),
     }
+}
+
+/// Finds out in the background whether commands can be confined here, so that the window says it before one is refused.
+fn look_at_walls(shell: Arc<Shell>, board: Arc<Board>) {
+    tokio::task::spawn_blocking(move || {
+        if shell.sandbox_state().missing().is_some() {
+            board.touch();
+        }
+    });
 }
 
 fn serve_control(

@@ -1,17 +1,83 @@
-//! From a loaded configuration to what an engine is started with.
+//! What an engine is started with, and how a loaded configuration becomes that.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use drawbridge_core::{Limits, Power, PowerMode};
+use drawbridge_core::{Limits, Power, PowerMode, SessionId};
 use drawbridge_os::folders::Folders;
-use drawbridge_policy::ShellMode;
+use drawbridge_policy::{Network, PolicyState, Prompting, ShellMode};
 use drawbridge_proto::executor::dialer::Backoff;
+use drawbridge_store::audit::SyncMode;
 use drawbridge_store::config::{Config, Loaded, Origin};
 use drawbridge_store::secrets;
+use secrecy::SecretString;
 
-use super::build::{EngineOptions, Overlay};
 use crate::net::NetSettings;
+
+/// What an engine is started with. Everything configured is resolved already.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// Where things are kept.
+    pub folders: Folders,
+    /// Base of all platform addresses.
+    pub platform_url: String,
+    /// OAuth client id.
+    pub client_id: String,
+    /// Shown in the platform's folder picker.
+    pub display_name: String,
+    /// Local ceilings of each link.
+    pub limits: Limits,
+    /// Waits between attempts to connect.
+    pub backoff: Backoff,
+    /// Commands at once, over all chats.
+    pub max_concurrent_commands: u32,
+    /// Commands a minute, over all chats.
+    pub max_commands_per_minute: u32,
+    /// Folders that may be browsed; none means the usual ones of this system.
+    pub browse_roots: Option<Vec<PathBuf>>,
+    /// When audit records are synced.
+    pub audit_sync: SyncMode,
+    /// Proxy and trust anchors.
+    pub net: NetSettings,
+    /// What flags and configuration say over the stored settings, for this run alone.
+    pub overlay: Overlay,
+    /// A person can be asked, by a window or by the command line.
+    pub can_ask: bool,
+    /// The one-time secret with which the command line may answer questions.
+    pub answer_secret: Option<Arc<SecretString>>,
+    /// A data link started by hand instead of the control link.
+    pub legacy: Option<(SessionId, PathBuf)>,
+    /// Ends when the main link ends for good, and does not start without a sign-in.
+    pub headless: bool,
+    /// Opens the encrypted file of secrets where there is no keychain.
+    pub passphrase: Option<SecretString>,
+}
+
+/// What holds in this run and is never stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overlay {
+    /// Modes of powers.
+    pub modes: BTreeMap<Power, PowerMode>,
+    /// How commands run.
+    pub shell_mode: Option<ShellMode>,
+    /// What a confined command may reach.
+    pub shell_network: Option<Network>,
+}
+
+impl Overlay {
+    /// Puts it over stored settings.
+    #[must_use]
+    pub fn over(&self, stored: &PolicyState, can_ask: bool) -> PolicyState {
+        let mut state = stored.clone();
+        state.modes.extend(self.modes.iter().map(|(power, mode)| (*power, *mode)));
+        state.shell_mode = self.shell_mode.unwrap_or(state.shell_mode);
+        state.shell_network = self.shell_network.unwrap_or(state.shell_network);
+        state.prompting = if can_ask { Prompting::Possible } else { Prompting::Impossible };
+        state
+    }
+}
 
 /// Who hosts the engine; decides what the configuration means (`cli.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
