@@ -145,6 +145,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         board: board.clone(),
         account: account.clone(),
         shell: shell.clone(),
+        legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
         look_at_walls(shell.clone(), board.clone());

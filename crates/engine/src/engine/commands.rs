@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drawbridge_core::{Power, PowerMode, PromptId, SessionId, escape_outside_text};
+use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp, escape_outside_text};
 use drawbridge_policy::{ChatAllowance, Network, PolicyState, ShellMode};
 use drawbridge_store::undo::{UndoEntry, UndoKind};
 use serde_json::json;
@@ -42,10 +42,11 @@ impl Core {
             Command::AnswerPrompt { id, answer } => self.answer(id, answer),
             Command::Detach { session_id } => {
                 let session = self.known(&session_id)?;
+                let details = self.sessions.facts_before(&SessionOp::Detach { session: session.clone() });
                 self.sessions.detach_in_turn(&session).await;
                 self.forget_allowances(&session)?;
                 self.broker.forget_chat(&session);
-                self.journal.event(Some(&session), "DETACH_SESSION", json!({ "by": "person" }));
+                self.journal.event(Some(&session), "DETACH_SESSION", details.into());
                 Ok(Reply::Done)
             }
             Command::Forget { session_id } => {

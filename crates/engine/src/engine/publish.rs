@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drawbridge_caps::shell::Shell;
-use drawbridge_core::{Power, escape_outside_text};
+use drawbridge_core::{Power, SessionId, escape_outside_text};
 use drawbridge_policy::{Network, ShellMode};
 use tokio::sync::watch;
 
@@ -15,7 +15,7 @@ use crate::consent::Broker;
 use crate::journal::Journal;
 use crate::policy_cell::PolicyCell;
 use crate::sessions::Sessions;
-use crate::view::{Notice, PowerView, ShellView, Snapshot};
+use crate::view::{ChatView, LinkState, Notice, PowerView, ShellView, Snapshot};
 
 /// Changes are gathered for so long, so that a flood costs about twenty pictures a second.
 const GATHER: Duration = Duration::from_millis(50);
@@ -29,6 +29,8 @@ pub(super) struct Sources {
     pub(super) board: Arc<Board>,
     pub(super) account: Account,
     pub(super) shell: Arc<Shell>,
+    /// The chat of a data link started by hand, with its folder.
+    pub(super) legacy: Option<(SessionId, String)>,
 }
 
 impl Sources {
@@ -50,13 +52,28 @@ impl Sources {
                 escape_outside_text(fault)
             ),
         });
+        let link = self.board.link();
+        let mut chats = self.sessions.views();
+        if let Some((session, folder)) = &self.legacy {
+            chats.push(ChatView {
+                session_id: session.as_str().to_owned(),
+                folder: escape_outside_text(folder),
+                revision: 0,
+                active: !matches!(link.state, LinkState::Off | LinkState::Halted),
+                link: link.state,
+                in_flight: 0,
+                requests: 0,
+                revoked: false,
+                last_used_ms: 0,
+            });
+        }
         Snapshot {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             raised: policy.raised,
             trouble: self.board.trouble().or(broken),
             account: self.account.view(),
-            link: self.board.link(),
-            chats: self.sessions.views(),
+            link,
+            chats,
             powers,
             shell: ShellView {
                 mode: match policy.shell_mode {
