@@ -13,7 +13,7 @@ use drawbridge_core::{
 };
 use drawbridge_os::root::Root;
 use drawbridge_policy::{Fingerprint, GrantClaims, GrantFault, GrantKey, Permit, directory_fingerprint};
-use drawbridge_store::bindings::Bindings;
+use drawbridge_store::bindings::{Bindings, Kept};
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -46,6 +46,8 @@ pub(crate) struct Parts {
 struct Live {
     binding: Binding,
     link: LinkHandle,
+    /// A chat at work must not lose its folder to newer ones.
+    _kept: Kept,
 }
 
 /// The chats.
@@ -151,15 +153,16 @@ impl Sessions {
     }
 
     fn activate(&self, session: SessionId, revision: u64) -> Result<Outcome, OpError> {
+        let kept = self.parts.bindings.keep(&session);
         let bound = self.parts.bindings.get(&session).filter(|bound| bound.attached);
         let Some(bound) = bound else { return Err(OpError::NotAttached { session }) };
         if bound.revision != revision {
             return Err(OpError::RevisionMismatch { current: bound.revision });
         }
-        self.refuse_if_revoked(&session, revision)?;
+        self.refuse_if_revoked(&session, revision, bound.issued_at)?;
         let binding = Binding { session, allowed_root: bound.allowed_root, fingerprint: bound.fingerprint, revision };
         let root = self.open_bound(&binding)?;
-        self.start_chat(&binding, root)?;
+        self.start_chat(&binding, root, kept)?;
         Ok(Outcome::Activated(binding))
     }
 
@@ -169,7 +172,8 @@ impl Sessions {
             .key
             .verify(&root_grant, &session, &self.parts.machine_id)
             .map_err(|fault| OpError::GrantInvalid { why: words(fault), reason: None })?;
-        self.refuse_if_revoked(&session, claims.revision)?;
+        self.refuse_if_revoked(&session, claims.revision, claims.issued_at)?;
+        let kept = self.parts.bindings.keep(&session);
         let binding = Binding {
             session: session.clone(),
             allowed_root: claims.allowed_root,
@@ -191,7 +195,7 @@ impl Sessions {
             .bindings
             .restore(&binding, claims.issued_at)
             .map_err(|fault| OpError::Internal(fault.to_string()))?;
-        self.start_chat(&binding, root)?;
+        self.start_chat(&binding, root, kept)?;
         Ok(Outcome::Restored { binding, root_grant })
     }
 
@@ -304,7 +308,7 @@ impl Sessions {
         views
     }
 
-    fn start_chat(&self, binding: &Binding, root: Root) -> Result<(), OpError> {
+    fn start_chat(&self, binding: &Binding, root: Root, kept: Kept) -> Result<(), OpError> {
         let start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(start) = start.as_ref() else {
             return Err(OpError::Internal("Drawbridge is shutting down".to_owned()));
@@ -322,7 +326,7 @@ impl Sessions {
             });
         }
         let link = start(binding.session.clone(), Arc::new(root), binding.allowed_root.clone());
-        live.insert(binding.session.clone(), Live { binding: binding.clone(), link });
+        live.insert(binding.session.clone(), Live { binding: binding.clone(), link, _kept: kept });
         drop(live);
         self.parts.bindings.touch(&binding.session, self.parts.clock.wall());
         self.parts.board.touch();
@@ -355,8 +359,8 @@ impl Sessions {
         if live { Err(OpError::AlreadyActive { session: session.clone() }) } else { Ok(()) }
     }
 
-    fn refuse_if_revoked(&self, session: &SessionId, revision: u64) -> Result<(), OpError> {
-        if self.parts.bindings.is_revoked(session, revision) {
+    fn refuse_if_revoked(&self, session: &SessionId, revision: u64, issued_at: i64) -> Result<(), OpError> {
+        if self.parts.bindings.refuses(session, revision, issued_at) {
             let why = "the person at this computer took it back; attach the folder again";
             return Err(OpError::GrantInvalid { why, reason: Some("revoked_locally") });
         }

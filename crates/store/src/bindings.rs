@@ -6,14 +6,17 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drawbridge_core::{Binding, SessionId, WallMs};
 use drawbridge_os::private;
 use serde::{Deserialize, Serialize};
 
-/// So many chats keep their folder; the least recently used one is forgotten first. Revisions are always kept.
+/// So many chats keep their folder; the least recently used one that is not live is forgotten first. Revisions are
+/// always kept.
 const MOST_ATTACHED: usize = 64;
+/// Revisions travel as JSON numbers, which are exact below this.
+const REVISION_LIMIT: u64 = 1 << 53;
 const VERSION: u32 = 1;
 
 /// What is known about a chat.
@@ -83,6 +86,29 @@ struct Entry {
 pub struct Bindings {
     path: PathBuf,
     document: Mutex<Document>,
+    live: Arc<Mutex<Live>>,
+}
+
+/// Chats at work, with how many hold each. Taken after the document's lock where both are.
+type Live = BTreeMap<SessionId, usize>;
+
+/// While this lives, the chat does not lose its folder to newer ones.
+#[derive(Debug)]
+pub struct Kept {
+    session: SessionId,
+    live: Arc<Mutex<Live>>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(holders) = live.get_mut(&self.session) {
+            *holders -= 1;
+            if *holders == 0 {
+                live.remove(&self.session);
+            }
+        }
+    }
 }
 
 impl Bindings {
@@ -103,12 +129,24 @@ impl Bindings {
                 if let Some(id) = document.sessions.keys().find(|id| SessionId::parse(id).is_err()) {
                     return Err(broken(format!("{id:?} is no session id")));
                 }
+                let sane = |entry: &Entry| entry.revision.max(entry.revoked_up_to) < REVISION_LIMIT;
+                if let Some((id, _)) = document.sessions.iter().find(|(_, entry)| !sane(entry)) {
+                    return Err(broken(format!("{id} has an impossible revision")));
+                }
                 document
             }
             Err(err) if err.kind() == io::ErrorKind::NotFound => Document { v: VERSION, ..Document::default() },
             Err(err) => return Err(broken(err.to_string())),
         };
-        Ok(Self { path, document: Mutex::new(document) })
+        Ok(Self { path, document: Mutex::new(document), live: Arc::default() })
+    }
+
+    /// Keeps a live chat from losing its folder when more chats are attached than keep one.
+    #[must_use]
+    pub fn keep(&self, session: &SessionId) -> Kept {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        *live.entry(session.clone()).or_default() += 1;
+        Kept { session: session.clone(), live: self.live.clone() }
     }
 
     /// Returns what is known about a chat.
@@ -138,14 +176,14 @@ impl Bindings {
         self.change(|document| {
             let known = document.sessions.get(session.as_str());
             let revoked_up_to = known.map_or(0, |entry| entry.revoked_up_to);
-            let revision = known.map_or(0, |entry| entry.revision).max(revoked_up_to) + 1;
+            let revision = known.map_or(0, |entry| entry.revision).max(revoked_up_to).saturating_add(1);
             let binding = Binding {
                 session: session.clone(),
                 allowed_root: allowed_root.to_owned(),
                 fingerprint: fingerprint.to_owned(),
                 revision,
             };
-            document.put(&binding, issued_at, revoked_up_to);
+            document.put(&binding, issued_at, revoked_up_to, &self.live());
             revision
         })
     }
@@ -160,7 +198,7 @@ impl Bindings {
             let revoked_up_to = known.map_or(0, |entry| entry.revoked_up_to);
             // A caller that checked nothing must still not turn a revision back.
             if known.is_none_or(|entry| entry.revision <= binding.revision) {
-                document.put(binding, issued_at, revoked_up_to);
+                document.put(binding, issued_at, revoked_up_to, &self.live());
             }
         })
     }
@@ -218,19 +256,24 @@ impl Bindings {
         })
     }
 
-    /// Tells whether the person took back this revision of a chat's grant.
+    /// Tells whether the person took back a grant: by its revision, or with everything that was signed up to a moment.
+    /// `issued_at` in Unix seconds. Ask before each use of a grant, also of one whose signature is good.
+    #[must_use]
+    pub fn refuses(&self, session: &SessionId, revision: u64, issued_at: i64) -> bool {
+        let document = self.lock();
+        let known = document.sessions.get(session.as_str());
+        let revoked_up_to = known.map_or(0, |entry| entry.revoked_up_to);
+        // What has a revision of its own above that was attached or let in after everything was taken back, whatever the
+        // clock said then.
+        let is_later = known.is_some_and(|entry| entry.revision == revision && revision > revoked_up_to);
+        let by_time = document.all_revoked_at.is_some_and(|moment| issued_at <= moment);
+        revision <= revoked_up_to || (by_time && !is_later)
+    }
+
+    /// Tells whether the person took back this revision of a chat that is known here.
     #[must_use]
     pub fn is_revoked(&self, session: &SessionId, revision: u64) -> bool {
         self.lock().sessions.get(session.as_str()).is_some_and(|entry| revision <= entry.revoked_up_to)
-    }
-
-    /// Tells whether everything signed at this time (Unix seconds) was taken back.
-    #[must_use]
-    pub fn is_revoked_by_time(&self, session: &SessionId, issued_at: i64) -> bool {
-        let document = self.lock();
-        // A chat that was attached again since then has its own revision to go by.
-        !document.sessions.contains_key(session.as_str())
-            && document.all_revoked_at.is_some_and(|moment| issued_at <= moment)
     }
 
     /// Notes a use. Kept in memory and written with the next change.
@@ -254,10 +297,14 @@ impl Bindings {
     fn lock(&self) -> MutexGuard<'_, Document> {
         self.document.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Document {
-    fn put(&mut self, binding: &Binding, issued_at: i64, revoked_up_to: u64) {
+    fn put(&mut self, binding: &Binding, issued_at: i64, revoked_up_to: u64, live: &Live) {
         let id = binding.session.as_str();
         let issued_ms = issued_at.saturating_mul(1000);
         let last_used_ms = self.sessions.get(id).map_or(issued_ms, |entry| entry.last_used_ms.max(issued_ms));
@@ -273,7 +320,11 @@ impl Document {
         self.sessions.insert(id.to_owned(), entry);
         let attached = self.sessions.values().filter(|entry| entry.attached).count();
         if attached > MOST_ATTACHED {
-            let others = self.sessions.iter_mut().filter(|(other, entry)| entry.attached && other.as_str() != id);
+            let is_live = |other: &str| live.keys().any(|session| session.as_str() == other);
+            let others = self
+                .sessions
+                .iter_mut()
+                .filter(|(other, entry)| entry.attached && other.as_str() != id && !is_live(other));
             if let Some((_, oldest)) = others.min_by_key(|(_, entry)| entry.last_used_ms) {
                 oldest.attached = false;
             }

@@ -73,13 +73,95 @@ fn everything_can_be_taken_back_at_once_also_from_unknown_chats() {
     bindings.revoke_all(WallMs(200_000)).unwrap();
 
     assert!(bindings.is_revoked(&chat("a"), 1));
-    assert!(bindings.is_revoked_by_time(&chat("unknown"), 200));
-    assert!(!bindings.is_revoked_by_time(&chat("unknown"), 201));
+    for bindings in [bindings, Bindings::open(dir.path()).unwrap()] {
+        assert!(bindings.refuses(&chat("a"), 1, 100));
+        assert!(bindings.refuses(&chat("unknown"), 9, 200));
+        assert!(!bindings.refuses(&chat("unknown"), 1, 201));
+    }
+}
+
+#[test]
+fn an_old_grant_above_a_known_revision_is_refused_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let bindings = Bindings::open(dir.path()).unwrap();
+    // The list was lost once, so revisions began anew, while the platform still holds revision 7.
+    bindings.attach(&chat("a"), "/p", "f", 150).unwrap();
+
+    bindings.revoke_all(WallMs(200_000)).unwrap();
+
+    assert!(bindings.refuses(&chat("a"), 7, 100));
+    assert!(!bindings.refuses(&chat("a"), 7, 201));
+}
+
+#[test]
+fn what_is_attached_after_everything_was_taken_back_works_whatever_the_clock_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let bindings = Bindings::open(dir.path()).unwrap();
+    bindings.attach(&chat("a"), "/p", "f", 100).unwrap();
+    bindings.revoke_all(WallMs(200_000)).unwrap();
+
+    // Within the same second, and after the clock was set back.
+    assert_eq!(bindings.attach(&chat("a"), "/p", "f", 200).unwrap(), 2);
+    assert_eq!(bindings.attach(&chat("new"), "/q", "g", 50).unwrap(), 1);
+
+    for bindings in [bindings, Bindings::open(dir.path()).unwrap()] {
+        assert!(!bindings.refuses(&chat("a"), 2, 200));
+        assert!(bindings.refuses(&chat("a"), 1, 100));
+        assert!(!bindings.refuses(&chat("new"), 1, 50));
+        bindings.detach(&chat("new")).unwrap();
+        assert!(!bindings.refuses(&chat("new"), 1, 50));
+    }
+}
+
+#[test]
+fn taking_one_chat_back_refuses_its_grants_and_no_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let bindings = Bindings::open(dir.path()).unwrap();
+    bindings.attach(&chat("a"), "/p", "f", 100).unwrap();
+    bindings.attach(&chat("b"), "/p", "f", 100).unwrap();
+
+    bindings.revoke(&chat("a")).unwrap();
+
+    assert!(bindings.refuses(&chat("a"), 1, 100));
+    assert!(!bindings.refuses(&chat("a"), 2, 100));
+    assert!(!bindings.refuses(&chat("b"), 1, 100));
+}
+
+#[test]
+fn a_live_chat_never_loses_its_folder_to_newer_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let bindings = Bindings::open(dir.path()).unwrap();
+    for number in 0..64 {
+        bindings.attach(&chat(&format!("c{number:02}")), "/p", "f", number).unwrap();
+    }
+    let (first, again, second) =
+        (bindings.keep(&chat("c00")), bindings.keep(&chat("c00")), bindings.keep(&chat("c01")));
+    let attached = |id: &str| bindings.get(&chat(id)).unwrap().attached;
+
+    drop(again);
+    for number in 0..100 {
+        let id = chat(&format!("late{number}"));
+        if number % 2 == 0 {
+            bindings.attach(&id, "/p", "f", 1000 + number).unwrap();
+        } else {
+            let binding =
+                Binding { session: id, allowed_root: "/p".to_owned(), fingerprint: "f".to_owned(), revision: 4 };
+            bindings.restore(&binding, 1000 + number).unwrap();
+        }
+    }
+
+    assert!(attached("c00") && attached("c01") && !attached("c02"));
+    assert_eq!(bindings.list().iter().filter(|known| known.attached).count(), 64);
+    drop((first, second));
+    bindings.attach(&chat("last"), "/p", "f", 5000).unwrap();
+    assert!(!attached("c00") && attached("c01"));
 }
 
 #[test]
 fn a_damaged_or_newer_list_is_refused_and_left_alone() {
-    for text in ["{", r#"{"v":2,"sessions":{}}"#, r#"{"v":1,"sessions":{"a b":{}}}"#, ""] {
+    let entry = r#"{"attached":true,"allowed_root":"/p","fingerprint":"f","revision":18446744073709551615,"issued_at":1,"last_used_ms":1,"revoked_up_to":0}"#;
+    let impossible = format!(r#"{{"v":1,"sessions":{{"a":{entry}}}}}"#);
+    for text in ["{", r#"{"v":2,"sessions":{}}"#, r#"{"v":1,"sessions":{"a b":{}}}"#, "", &impossible] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("bindings.json");
         std::fs::write(&path, text).unwrap();
