@@ -71,12 +71,15 @@ impl Capability for Files {
 
     fn run<'a>(&'a self, permit: Permit, ctx: RunCtx) -> BoxFuture<'a, Result<Outcome, OpError>> {
         async move {
-            let Some(root) = ctx.root else {
-                return Err(OpError::Internal("an operation on files came without a folder".to_owned()));
-            };
             let session = permit.session().cloned();
             let Operation::File(op) = permit.into_operation() else {
                 return Err(OpError::Internal("the files capability got another operation".to_owned()));
+            };
+            if let Some(outcome) = at_once(&ctx, &op) {
+                return Ok(outcome);
+            }
+            let Some(root) = ctx.root else {
+                return Err(OpError::Internal("an operation on files came without a folder".to_owned()));
             };
             let job = Job { root, session, limits: ctx.limits, cancel: ctx.cancel, undo: Arc::clone(&self.undo) };
             // Waited for to the end, also after a cancel: nothing may go on behind the back of the engine.
@@ -86,6 +89,18 @@ impl Capability for Files {
             }
         }
         .boxed()
+    }
+}
+
+/// Answers what can be answered from memory alone, without the detour over another thread. Never blocks.
+fn at_once(ctx: &RunCtx, op: &FileOp) -> Option<Outcome> {
+    if ctx.cancel.is_cancelled() {
+        return None;
+    }
+    match op {
+        FileOp::Read { path, form, offset, length } => content::read_if_cached(ctx, path, *form, *offset, *length),
+        FileOp::Stat { path, .. } => stat::stat_if_cached(ctx, path),
+        FileOp::Write { .. } | FileOp::List { .. } | FileOp::Delete { .. } | FileOp::Move { .. } => None,
     }
 }
 

@@ -11,6 +11,7 @@
 //! Linux only for now: the walk needs handles that open nothing (`O_PATH`) and renames that never replace.
 
 mod access;
+mod direct;
 mod fault;
 mod folder;
 mod lexical;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags};
 
 pub use access::{Change, Replaced, Stamp};
+pub use direct::read_if_cached;
 pub use fault::{PathFault, RootFault};
 #[doc(hidden)]
 pub use folder::exchange;
@@ -61,6 +63,10 @@ pub struct Root {
     spellings: Vec<String>,
     home: Option<String>,
     protected: Vec<PathBuf>,
+    /// A protected folder is or could come to be inside.
+    protects_inside: bool,
+    /// What is in memory can be used without waiting.
+    never_waits: bool,
 }
 
 impl Root {
@@ -118,7 +124,10 @@ impl Root {
         }
         let identity = DirectoryIdentity { device: facts.device, inode: u128::from(facts.inode) };
         let home = options.home.and_then(|home| home.to_str().map(str::to_owned));
-        Ok(Self { folder, identity, path: text, spellings, home, protected: options.protected })
+        let protects_inside = options.protected.iter().any(|own| direct::could_be_inside(own, &facts));
+        let never_waits = direct::is_local_disk(&folder);
+        let protected = options.protected;
+        Ok(Self { folder, identity, path: text, spellings, home, protected, protects_inside, never_waits })
     }
 
     /// Returns device and inode as the handle has them.

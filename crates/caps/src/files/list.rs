@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use drawbridge_core::{FileEntry, IoReason, OpError, Outcome, PayloadFault};
-use drawbridge_os::root::{Found, Kind, Last, PathFault, Reached, Trail};
+use drawbridge_os::root::{Facts, Found, Kind, Last, PathFault, Reached, Trail};
 
 use super::Job;
 use super::glob::{Pattern, pattern};
@@ -98,13 +98,14 @@ impl PartialOrd for Candidate {
 
 impl Listing<'_> {
     fn folder(&mut self, trail: &Trail, depth: usize) -> Result<(), PathFault> {
+        let folder_text = self.job.root.text_of_folder(trail);
         for candidate in self.candidates(trail)? {
             if self.done() {
                 return Ok(());
             }
             // A name that vanished since it was read is simply not there any more.
             let Ok(facts) = trail.folder().facts(&candidate.name) else { continue };
-            if candidate.matches && !self.report(trail, &candidate.name, &facts) {
+            if candidate.matches && !self.report(trail, &folder_text, &candidate.name, &facts) {
                 return Ok(());
             }
             if self.recursive && facts.kind == Kind::Folder {
@@ -167,9 +168,12 @@ impl Listing<'_> {
     }
 
     /// Adds an entry; false when there is no room for it.
-    fn report(&mut self, trail: &Trail, name: &OsStr, facts: &drawbridge_os::root::Facts) -> bool {
-        let path = self.job.root.text_of(trail, name);
+    fn report(&mut self, trail: &Trail, folder_text: &str, name: &OsStr, facts: &Facts) -> bool {
         let name_text = name.to_string_lossy().into_owned();
+        let mut path = String::with_capacity(folder_text.len() + 1 + name_text.len());
+        path.push_str(folder_text);
+        path.push('/');
+        path.push_str(&name_text);
         let needed = ENTRY_FRAME_BYTES + on_wire(&path) + on_wire(&name_text);
         if self.entries.len() == self.max || self.frame_bytes + needed > FRAME_BUDGET_BYTES {
             self.truncated = true;
@@ -197,6 +201,9 @@ impl Listing<'_> {
 
 /// The most that a text can need in JSON.
 fn on_wire(text: &str) -> usize {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+        return text.len();
+    }
     text.chars()
         .map(
             |c| {

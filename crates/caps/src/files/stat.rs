@@ -1,11 +1,12 @@
 //! Telling what is at a path (spec 8, FILE_STAT).
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use drawbridge_core::{FileFacts, FileStat, OpError, Outcome};
 use drawbridge_os::root::{Component, Facts, Found, Kind, Last, Missing, Reached};
 
 use super::Job;
+use crate::RunCtx;
 
 impl Job {
     pub(super) fn stat(&self, path: &str, follow_symlinks: bool) -> Result<Outcome, OpError> {
@@ -22,23 +23,7 @@ impl Job {
             Some(at) => (self.root.text_of(&at.trail, &at.name), Some(at.name.as_os_str())),
             None => (self.root.path().to_owned(), None),
         };
-        let facts = &found.facts;
-        let is_file = facts.kind == Kind::File;
-        FileStat {
-            path,
-            found: Some(FileFacts {
-                is_file,
-                is_dir: facts.kind == Kind::Folder,
-                is_symlink: facts.kind == Kind::Link || found.through_link,
-                size_bytes: facts.size_bytes,
-                mtime: seconds(facts.mtime_ns),
-                ctime: seconds(facts.ctime_ns),
-                mode: facts.mode,
-                owner_uid: Some(facts.uid),
-                owner_gid: Some(facts.gid),
-                mime_type: name.filter(|_| is_file).and_then(mime),
-            }),
-        }
+        told(path, name, &found.facts, found.through_link)
     }
 
     /// The path that something missing would have, `..` taken by text: what does not exist is no link.
@@ -59,6 +44,32 @@ impl Job {
             path.push_str(&name);
         }
         path
+    }
+}
+
+/// Answers for something that is reached by plain names, without ever waiting for a disk; none in all other cases.
+pub(super) fn stat_if_cached(ctx: &RunCtx, path: &str) -> Option<Outcome> {
+    let (path, facts) = ctx.root.as_ref()?.look_if_cached(path)?;
+    let name = path.rsplit('/').next().map(OsString::from);
+    Some(Outcome::Stat(told(path, name.as_deref(), &facts, false)))
+}
+
+fn told(path: String, name: Option<&OsStr>, facts: &Facts, through_link: bool) -> FileStat {
+    let is_file = facts.kind == Kind::File;
+    FileStat {
+        path,
+        found: Some(FileFacts {
+            is_file,
+            is_dir: facts.kind == Kind::Folder,
+            is_symlink: facts.kind == Kind::Link || through_link,
+            size_bytes: facts.size_bytes,
+            mtime: seconds(facts.mtime_ns),
+            ctime: seconds(facts.ctime_ns),
+            mode: facts.mode,
+            owner_uid: Some(facts.uid),
+            owner_gid: Some(facts.gid),
+            mime_type: name.filter(|_| is_file).and_then(mime),
+        }),
     }
 }
 

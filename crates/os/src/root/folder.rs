@@ -461,14 +461,53 @@ pub fn exchange(one: &Path, other: &Path) -> Result<(), PathFault> {
 /// Opens one name below a handle. The kernel's own guard is used where it exists; without it a single name that is never
 /// followed cannot lead anywhere else either.
 fn open_beneath(at: BorrowedFd<'_>, name: &OsStr, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-    let guard = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(at, name, flags, mode, guard) {
+    match open_guarded_with(at, name, flags, mode, ResolveFlags::empty()) {
         Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(at, name, flags, mode),
         other => other,
     }
 }
 
+/// Opens a way below a handle that the kernel keeps below it.
+pub(super) fn open_guarded(
+    at: BorrowedFd<'_>,
+    way: &OsStr,
+    flags: OFlags,
+    further: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    open_guarded_with(at, way, flags, Mode::empty(), further)
+}
+
+fn open_guarded_with(
+    at: BorrowedFd<'_>,
+    way: &OsStr,
+    flags: OFlags,
+    mode: Mode,
+    further: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    #[cfg(test)]
+    if let Some(errno) = REFUSED.get() {
+        return Err(errno);
+    }
+    let guard = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(at, way, flags, mode, guard | further)
+}
+
+#[cfg(test)]
+thread_local! {
+    static REFUSED: std::cell::Cell<Option<Errno>> = const { std::cell::Cell::new(None) };
+}
+
+/// Lets this thread do as if the kernel refused `openat2`.
+#[cfg(test)]
+pub(super) fn without_openat2(errno: Option<Errno>) {
+    REFUSED.set(errno);
+}
+
 fn look(at: BorrowedFd<'_>, name: &OsStr, flags: AtFlags) -> Result<Facts, PathFault> {
+    Ok(look_with(at, name, flags)?)
+}
+
+pub(super) fn look_with(at: BorrowedFd<'_>, name: &OsStr, flags: AtFlags) -> Result<Facts, Errno> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
     Ok(Facts::from(rustix::fs::statx(at, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?))
 }
