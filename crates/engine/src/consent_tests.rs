@@ -23,10 +23,9 @@ impl Rig {
     fn question(&self, word: &str) -> Question {
         let line = CommandLine::Argv(vec![word.to_owned()]);
         let op = Operation::Command(CommandOp { line, cwd: None, timeout: None, env: BTreeMap::new() });
-        match authorize(&self.policy.get(), op, Some(SessionId::parse("chat").unwrap())) {
-            Verdict::Ask(question) => question,
-            other => panic!("{other:?}"),
-        }
+        let verdict = authorize(&self.policy.get(), op, Some(SessionId::parse("chat").unwrap()));
+        let Verdict::Ask(question) = verdict else { panic!("{verdict:?}") };
+        question
     }
 
     /// Asks in the background, as a request would.

@@ -199,10 +199,8 @@ impl Dispatcher {
 
     /// Writes the audit record and the row for the window. False when the log could not be written.
     fn record(&self, act: Act<'_>) -> bool {
-        let error_code = act.error_code.or_else(|| match act.result {
-            Err(OpError::Cancelled) => Some("CANCELLED"),
-            Ok(_) | Err(_) => None,
-        });
+        // The code of the reply, which may differ from the result: an answer that fits into no frame is an error.
+        let error_code = act.error_code;
         let ok = act.result.is_ok() && error_code.is_none();
         let (exit_code, timed_out) = match act.result {
             Ok(Outcome::Command(command)) => (Some(command.exit_code), command.timed_out),

@@ -104,7 +104,10 @@ mod tests {
             Box::new(|_| Err("the disk is full".to_owned())),
         );
 
-        assert!(cell.change(|state| drop(state.modes.insert(Power::Shell, PowerMode::Allowed))).is_err());
+        let open_up = |state: &mut PolicyState| {
+            state.modes.insert(Power::Shell, PowerMode::Allowed);
+        };
+        assert!(cell.change(open_up).is_err());
         assert_eq!(cell.get().mode(Power::Shell), PowerMode::Off);
         assert!(cell.tighten(|state| state.raised = true).is_err());
         assert!(cell.get().raised);

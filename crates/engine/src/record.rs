@@ -40,10 +40,7 @@ pub(crate) fn facts(operation: &Operation, command_timeout_seconds: u64) -> Fact
 impl Facts {
     /// Adds what is known only afterwards.
     pub(crate) fn complete(&mut self, result: &Result<Outcome, OpError>) {
-        let outcome = match result {
-            Ok(outcome) => outcome,
-            Err(_) => return,
-        };
+        let Ok(outcome) = result else { return };
         let more = match outcome {
             Outcome::Contents(contents) => json!({ "size_bytes_returned": contents.size_bytes }),
             Outcome::List { entries, .. } => json!({ "entries_returned": entries.len() }),
@@ -73,9 +70,10 @@ impl Facts {
 
     /// Returns the details of a jail violation record, if the error is one (spec 3.3).
     pub(crate) fn jail_violation(&self, error: &OpError, code: &str, request_id: &str) -> Option<Map<String, Value>> {
-        match error {
-            OpError::OutsideRoot { .. } | OpError::BadPath { .. } | OpError::ReservedName { .. } => {}
-            _ => return None,
+        let jail =
+            matches!(error, OpError::OutsideRoot { .. } | OpError::BadPath { .. } | OpError::ReservedName { .. });
+        if !jail {
+            return None;
         }
         let path = self.path.as_deref().unwrap_or_default();
         Some(object(json!({ "code": code, "path": path, "attempted_op": self.op, "request_id": request_id })))

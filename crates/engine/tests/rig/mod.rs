@@ -1,6 +1,7 @@
 //! A whole engine on temporary folders, connected to a practice platform in the same process.
 
-#![allow(dead_code, reason = "each test file uses its own part of the rig")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the rig")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a rig that cannot be set up must fail loudly")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
