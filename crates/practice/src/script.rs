@@ -86,7 +86,6 @@ impl Script {
     }
 
     /// Makes a chat; its id is made up when none is given.
-    #[must_use]
     pub fn new_chat(&self, id: Option<&str>) -> String {
         let id = id.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         self.0.change(|s| s.chats.entry(id.clone()).or_default().clone());

@@ -1,88 +1,12 @@
 //! The platform's own checks, seen by a bare client over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::wildcard_enum_match_arm, missing_docs)]
 
+mod machine;
+
 use drawbridge_practice::{Clocks, ConsentMode, Failure, Practice, PracticeOptions, Refusal, Scope, Switches};
-use futures_util::{SinkExt as _, StreamExt as _};
-use serde_json::{Value, json};
+use machine::*;
+use serde_json::json;
 use std::time::Duration;
-use tokio_tungstenite::tungstenite::{Error, Message, client::IntoClientRequest as _};
-
-type Ws = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
-const VERIFIER: &str = "a-verifier-that-is-long-enough-to-be-taken-0123456789";
-
-async fn platform() -> Practice {
-    Practice::start(PracticeOptions { consent: ConsentMode::Allow, ..PracticeOptions::default() }).await.unwrap()
-}
-
-async fn code(p: &Practice) -> String {
-    use base64::Engine as _;
-    use sha2::Digest as _;
-    let challenge = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(sha2::Sha256::digest(VERIFIER));
-    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
-    let url = format!(
-        "{}/auth/authorize?response_type=code&client_id=autogpt-local-executor&redirect_uri=http://localhost:41899/callback&scope=USE_TOOLS&code_challenge={challenge}&code_challenge_method=S256&state=s1",
-        p.base_url()
-    );
-    let answer = http.get(url).send().await.unwrap();
-    assert_eq!(answer.status(), 303);
-    let to = answer.headers()["location"].to_str().unwrap().to_owned();
-    to.split("code=").nth(1).unwrap().split('&').next().unwrap().to_owned()
-}
-
-async fn token(p: &Practice, form: Value) -> (u16, Value) {
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let answer = http.post(format!("{}/api/oauth/token", p.base_url())).form(&form).send().await.unwrap();
-    (answer.status().as_u16(), answer.json().await.unwrap_or_default())
-}
-
-fn exchange(code: &str) -> Value {
-    json!({"grant_type": "authorization_code", "code": code, "redirect_uri": "http://localhost:41899/callback", "client_id": "autogpt-local-executor", "code_verifier": VERIFIER})
-}
-
-fn refresh(token: &Value) -> Value {
-    json!({"grant_type": "refresh_token", "refresh_token": token, "client_id": "autogpt-local-executor"})
-}
-
-async fn signed_in(p: &Practice) -> Value {
-    token(p, exchange(&code(p).await)).await.1
-}
-
-async fn dial(p: &Practice, path: &str, access: &str) -> Result<Ws, u16> {
-    let mut request = format!("{}/ws/local-executor{path}", p.ws_url()).into_client_request().unwrap();
-    request.headers_mut().insert("authorization", format!("Bearer {access}").parse().unwrap());
-    match tokio_tungstenite::connect_async(request).await {
-        Ok((ws, _)) => Ok(ws),
-        Err(Error::Http(answer)) => Err(answer.status().as_u16()),
-        Err(other) => panic!("{other}"),
-    }
-}
-
-fn hello() -> Value {
-    json!({"type": "HELLO", "id": "h1", "version": "1.1", "payload": {"machine_id": "m1", "platform": "linux", "arch": "x86_64", "protocol_version": "1.1", "capabilities": ["files", "hardware_usb", "directory_browse"], "allowed_root": null}})
-}
-
-fn roots() -> Value {
-    json!({"browse_id": "b", "current": null, "parent_ref": null, "entries": [], "next_cursor": null, "truncated": false, "expires_at": 2_000_000_000.0})
-}
-
-async fn say(ws: &mut Ws, frame: &Value) {
-    ws.send(Message::text(frame.to_string())).await.unwrap();
-}
-
-async fn hear(ws: &mut Ws) -> Value {
-    match ws.next().await.unwrap().unwrap() {
-        Message::Text(text) => serde_json::from_str(&text).unwrap(),
-        Message::Close(frame) => json!({"close": u16::from(frame.unwrap().code)}),
-        other => panic!("{other:?}"),
-    }
-}
-
-async fn up(p: &Practice, access: &str) -> Ws {
-    let mut ws = dial(p, "", access).await.unwrap();
-    say(&mut ws, &hello()).await;
-    assert_eq!(hear(&mut ws).await["payload"]["granted_capabilities"], json!(["files", "directory_browse"]));
-    ws
-}
 
 #[tokio::test]
 async fn a_code_is_used_once_and_needs_its_verifier() {
