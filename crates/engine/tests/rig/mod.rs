@@ -62,10 +62,15 @@ impl Wish {
 impl Rig {
     /// Starts both sides, signs in through the real flow, and waits for the control link.
     pub async fn start(wish: Wish) -> Self {
+        Self::start_in(wish, &std::env::temp_dir()).await
+    }
+
+    /// As [`Rig::start`], with the state folder below this one.
+    pub async fn start_in(wish: Wish, place: &Path) -> Self {
         let practice =
             Practice::start(PracticeOptions { consent: ConsentMode::Allow, ..Default::default() }).await.unwrap();
         let script = practice.script();
-        let state = TempDir::new().unwrap();
+        let state = TempDir::new_in(place).unwrap();
         let home = TempDir::new().unwrap();
         let home_path = home.path().canonicalize().unwrap();
         let folder = |name: &str| state.path().join(name);
