@@ -59,6 +59,11 @@ impl Keychain {
         Self { service: service.into(), silent: Arc::new(AtomicBool::new(false)) }
     }
 
+    /// Uses the keychain no more in this run: every call answers [`KeychainFault::NoAnswer`] at once.
+    pub fn give_up(&self) {
+        self.silent.store(true, Ordering::Release);
+    }
+
     /// Looks whether the keychain can be used, without asking the person anything. Takes 2.5 s at most.
     #[must_use]
     pub fn probe(&self) -> KeychainState {
@@ -132,7 +137,7 @@ impl Keychain {
         match answered.recv_timeout(limit) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => {
-                self.silent.store(true, Ordering::Release);
+                self.give_up();
                 Err(KeychainFault::NoAnswer)
             }
             // The thread died in a library; that is the library's fault, and an answer of a kind.

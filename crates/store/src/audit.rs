@@ -145,3 +145,7 @@ pub enum AuditFault {
         why: String,
     },
 }
+
+#[cfg(test)]
+#[path = "audit_tests.rs"]
+mod tests;

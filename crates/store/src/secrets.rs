@@ -78,7 +78,8 @@ pub trait SecretStore: Send + Sync + std::fmt::Debug {
     fn set(&self, name: &str, value: &SecretString) -> Result<(), SecretFault> {
         self.set_all(&[(name, value)])
     }
-    /// Writes several entries; in the file in one step.
+    /// Writes several entries; in the file in one step. In the keychain one after the other, a refresh token first: the
+    /// old one is spent already, and an access token can be got again.
     ///
     /// # Errors
     /// [`SecretFault`].
@@ -102,7 +103,9 @@ impl SecretStore for Keychain {
     }
 
     fn set_all(&self, values: &[(&str, &SecretString)]) -> Result<(), SecretFault> {
-        values.iter().try_for_each(|(name, value)| Ok(Self::set(self, name, value.expose_secret())?))
+        refresh_first(values)
+            .into_iter()
+            .try_for_each(|(name, value)| Ok(Self::set(self, name, value.expose_secret())?))
     }
 
     fn delete(&self, name: &str) -> Result<(), SecretFault> {
@@ -112,6 +115,12 @@ impl SecretStore for Keychain {
     fn place(&self) -> SecretPlace {
         SecretPlace::Keychain
     }
+}
+
+fn refresh_first<'a, T: Copy>(values: &[(&'a str, T)]) -> Vec<(&'a str, T)> {
+    let mut ordered = values.to_vec();
+    ordered.sort_by_key(|(name, _)| !name.ends_with("/refresh_token"));
+    ordered
 }
 
 /// There is no place for secrets: the command line ends with 78.
@@ -126,7 +135,9 @@ pub enum NoPlaceForSecrets {
         keychain: String,
     },
     /// The encrypted file is there and its passphrase is not.
-    #[error("the secrets are in {}; set DRAWBRIDGE_KEYCHAIN_PASSPHRASE to open it", .0.display())]
+    #[error(
+        "the secrets are in {}; set DRAWBRIDGE_KEYCHAIN_PASSPHRASE to open it, or move that file and the audit log away to begin anew with this computer's keychain", .0.display()
+    )]
     PassphraseMissing(PathBuf),
     /// The encrypted file cannot be opened.
     #[error(transparent)]
@@ -146,6 +157,10 @@ pub fn passphrase_from_env() -> Option<SecretString> {
 /// keychain is used if it is ready, else a new file under the passphrase. Blocks for 3 s at most, and for one key
 /// derivation.
 ///
+/// A file without its passphrase is refused even when a keychain is ready and holds entries of ours: those belong to
+/// another state folder or another time. Their audit key does not fit this folder's log, and their refresh token may be
+/// spent, which would sign the person out everywhere.
+///
 /// # Errors
 /// [`NoPlaceForSecrets`]. A wrong passphrase leaves the file untouched.
 pub fn open_secrets(
@@ -154,7 +169,13 @@ pub fn open_secrets(
     keychain: &Keychain,
 ) -> Result<Arc<dyn SecretStore>, NoPlaceForSecrets> {
     let path = SecretFile::path(state_dir);
-    if path.exists() {
+    // Whatever stands there, also a link that leads nowhere: nothing is put in its place.
+    let is_there = match path.symlink_metadata() {
+        Ok(_) => true,
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => false,
+        Err(err) => return Err(SecretFault::Io { path, why: err.to_string() }.into()),
+    };
+    if is_there {
         let passphrase = passphrase.ok_or_else(|| NoPlaceForSecrets::PassphraseMissing(path.clone()))?;
         return Ok(Arc::new(SecretFile::open(state_dir, passphrase)?));
     }
@@ -208,3 +229,7 @@ pub fn audit_key(store: &dyn SecretStore, log_exists: bool) -> Result<AuditKey, 
     store.set(entries::AUDIT_KEY, &SecretString::from(key.to_hex().as_str()))?;
     Ok(key)
 }
+
+#[cfg(test)]
+#[path = "secrets_tests.rs"]
+mod tests;

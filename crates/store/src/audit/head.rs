@@ -128,6 +128,11 @@ pub(super) fn copy_of(entry: Option<&str>, chain: &str, mac: &Keyed) -> Option<H
     all_copies(entry, mac).into_iter().find(|head| head.chain == chain)
 }
 
+/// Returns the head that was copied last, whatever its chain.
+pub(super) fn newest_copy(entry: Option<&str>, mac: &Keyed) -> Option<Head> {
+    all_copies(entry, mac).into_iter().next()
+}
+
 fn all_copies(entry: Option<&str>, mac: &Keyed) -> Vec<Head> {
     let values: Vec<serde_json::Value> = entry.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     values.iter().filter_map(|value| unsealed(value.to_string().as_bytes(), mac)).collect()

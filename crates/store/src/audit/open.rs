@@ -10,8 +10,10 @@ use serde_json::{Map, Value, json};
 use super::AuditPaths;
 use super::canonical::{Keyed, hex};
 use super::files::{self, Ends};
-use super::head::{Head, Kept};
-use super::verify::{head_fault, line_is_sound};
+use super::head::{self, Head, Kept};
+use super::verify::{chain_in, head_fault, line_is_sound};
+use super::writer::read_entry;
+use crate::secrets::{SecretPlace, SecretStore};
 
 /// Where a writer goes on.
 pub(super) struct Resumed {
@@ -36,6 +38,21 @@ pub(super) struct Position {
     pub(super) first_ts_ms: i64,
 }
 
+/// Finds what the secret store remembers of this log. A secret file belongs to one state folder, so that it also tells
+/// of a log that is gone altogether; a keychain may remember logs of other folders.
+pub(super) fn expected(paths: &AuditPaths, secrets: &dyn SecretStore, kept: &Kept, mac: &Keyed) -> Option<Head> {
+    let entry = read_entry(secrets);
+    let chain = match kept {
+        Kept::Sound(head) => Some(head.chain.clone()),
+        Kept::Missing | Kept::Damaged => chain_in(&paths.log),
+    };
+    match chain {
+        Some(chain) => head::copy_of(entry.as_deref(), &chain, mac),
+        None if secrets.place() == SecretPlace::File => head::newest_copy(entry.as_deref(), mac),
+        None => None,
+    }
+}
+
 /// Looks at what is there and makes it fit for writing. Only the holder of the writer's lock may call this.
 pub(super) fn resume(
     paths: &AuditPaths,
@@ -48,7 +65,13 @@ pub(super) fn resume(
     let mut news = Vec::new();
     // Before anything is changed: what is cut off below is not what a head points at, and a rename would hide it.
     let mut suspicion = match head {
-        Kept::Missing => None,
+        // The very first record may be there alone, when the program was killed before it wrote a head.
+        Kept::Missing => match Ends::read(log) {
+            Ok(ends) if ends.file_id().is_some() && ends.last_seq() != Some(1) => {
+                Some("the head file is missing".to_owned())
+            }
+            Ok(_) | Err(_) => None,
+        },
         Kept::Damaged => Some("the head file is damaged".to_owned()),
         Kept::Sound(head) => head_fault(log, head)?,
     };

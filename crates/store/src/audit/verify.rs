@@ -176,7 +176,7 @@ fn heads(paths: &AuditPaths, mac: &Keyed, copy: HeadCopy<'_>) -> io::Result<(Kep
     Ok((kept, copied))
 }
 
-fn chain_in(log: &Path) -> Option<String> {
+pub(super) fn chain_in(log: &Path) -> Option<String> {
     let ends = Ends::read(log).ok()?;
     Some(files::opened(ends.first.as_ref()?)?.get("chain")?.as_str()?.to_owned())
 }

@@ -128,10 +128,7 @@ impl AuditLog {
         })?;
         let mac = canonical::keyed(&key);
         let kept = head::read(&paths.state_dir, &mac).map_err(fault)?;
-        let copy = match (&secrets, &kept) {
-            (Some(secrets), head::Kept::Sound(head)) => copied_head(secrets.as_ref(), &head.chain, &mac),
-            _ => None,
-        };
+        let copy = secrets.as_ref().and_then(|secrets| open::expected(&paths, secrets.as_ref(), &kept, &mac));
         let resumed = open::resume(&paths, &mac, &kept, copy.as_ref(), clock.wall().0).map_err(fault)?;
         let Resumed { file, bytes, at, mut link, chain, total, news, last_ts_ms } = resumed;
         let chain = match chain {
@@ -157,7 +154,7 @@ impl AuditLog {
             fault: None,
             dirty: true,
             uncopied: 0,
-            copy_now: secrets.as_ref().is_some_and(|secrets| secrets.writes_are_cheap()),
+            copy_now: secrets.is_some(),
             closing: false,
         };
         let shared = Arc::new(Shared {

@@ -83,15 +83,20 @@ impl SecretFile {
     }
 
     fn change(&self, edit: impl FnOnce(&mut BTreeMap<String, SecretString>)) -> Result<(), SecretFault> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // The turn keeps other writers out, of this process as well. What is known is not locked while the key is derived,
+        // so that reading never waits for that.
         let _turn = LockFile::acquire(&self.path.with_file_name("secrets.lock")).map_err(|fault| match fault {
             LockFault::Io { error, .. } => self.io(error),
             held @ LockFault::Held { .. } => self.io(held),
         })?;
-        self.renew(&mut known)?;
-        let mut entries = known.entries.clone();
+        let mut entries = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            self.renew(&mut known)?;
+            known.entries.clone()
+        };
         edit(&mut entries);
         let bytes = seal(&self.path, &self.passphrase, &entries)?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         private::replace(&self.path, &bytes).map_err(|error| self.io(error))?;
         known.entries = entries;
         known.stamp = private::stamp(&self.path).map_err(|error| self.io(error))?;
@@ -136,6 +141,9 @@ fn read(path: &Path, passphrase: &SecretString) -> Result<Known, SecretFault> {
     let damaged = |why: &str| SecretFault::Damaged { path: path.to_owned(), why: why.to_owned() };
     let stamp = private::stamp(path).map_err(|error| io_fault(path, error))?;
     if stamp.is_none() {
+        if path.symlink_metadata().is_ok() {
+            return Err(io_fault(path, "it is a link that leads nowhere"));
+        }
         return Ok(Known { stamp, entries: BTreeMap::new() });
     }
     let bytes = std::fs::read(path).map_err(|error| io_fault(path, error))?;
@@ -197,7 +205,15 @@ fn associated(sealed: &Sealed) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(sealed).unwrap_or_default()
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread derived a key.
+    pub(super) static DERIVED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
 fn cipher(path: &Path, passphrase: &SecretString, salt: &[u8]) -> Result<Aes256Gcm, SecretFault> {
+    #[cfg(test)]
+    DERIVED.set(DERIVED.get() + 1);
     let params = Params::new(M_KIB, T, P, Some(32)).map_err(|error| io_fault(path, error))?;
     let mut key = Zeroizing::new([0_u8; 32]);
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)

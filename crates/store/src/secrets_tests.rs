@@ -1,0 +1,68 @@
+use super::*;
+
+/// A keychain nobody can reach, whatever this computer has.
+fn nothing_there() -> Keychain {
+    let keychain = Keychain::for_service("drawbridge-test-nowhere");
+    keychain.give_up();
+    keychain
+}
+
+#[test]
+fn without_keychain_and_passphrase_there_is_no_place() {
+    let dir = tempfile::tempdir().unwrap();
+
+    let refused = open_secrets(dir.path(), None, &nothing_there()).unwrap_err();
+
+    assert!(matches!(&refused, NoPlaceForSecrets::Nowhere { .. }), "{refused}");
+    assert!(refused.to_string().contains("DRAWBRIDGE_KEYCHAIN_PASSPHRASE"));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_passphrase_makes_a_file_where_no_keychain_is() {
+    let dir = tempfile::tempdir().unwrap();
+
+    let store = open_secrets(dir.path(), Some(SecretString::from("p")), &nothing_there()).unwrap();
+    assert_eq!(store.place(), SecretPlace::File);
+    store.set(entries::REFRESH_TOKEN, &SecretString::from("r")).unwrap();
+
+    let again = open_secrets(dir.path(), Some(SecretString::from("p")), &nothing_there()).unwrap();
+    assert_eq!(again.get(entries::REFRESH_TOKEN).unwrap().unwrap().expose_secret(), "r");
+    let wrong = open_secrets(dir.path(), Some(SecretString::from("q")), &nothing_there());
+    assert!(matches!(wrong, Err(NoPlaceForSecrets::File(SecretFault::WrongPassphrase(_)))));
+}
+
+#[test]
+fn a_file_without_its_passphrase_is_never_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = SecretFile::path(dir.path());
+    for content in ["{}", ""] {
+        std::fs::write(&path, content).unwrap();
+
+        let refused = open_secrets(dir.path(), None, &nothing_there()).unwrap_err();
+
+        assert!(matches!(refused, NoPlaceForSecrets::PassphraseMissing(_)), "{refused}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/nowhere/secrets.enc", SecretFile::path(dir.path())).unwrap();
+
+    let refused = open_secrets(dir.path(), Some(SecretString::from("p")), &nothing_there()).unwrap_err();
+
+    assert!(matches!(refused, NoPlaceForSecrets::File(SecretFault::Io { .. })), "{refused}");
+    assert!(SecretFile::path(dir.path()).symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn of_new_tokens_the_refresh_token_is_written_first() {
+    let values = [(entries::ACCESS_TOKEN, 1), (entries::TOKEN_TIMES, 2), (entries::REFRESH_TOKEN, 3)];
+
+    let names: Vec<&str> = refresh_first(&values).into_iter().map(|(name, _)| name).collect();
+
+    assert_eq!(names, [entries::REFRESH_TOKEN, entries::ACCESS_TOKEN, entries::TOKEN_TIMES]);
+}
