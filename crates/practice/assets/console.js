@@ -1,120 +1,199 @@
-"use strict";
-const token = document.querySelector("meta[name=token]").content;
-const el = (id) => document.getElementById(id);
-const headers = { "x-practice-token": token, "content-type": "application/json" };
-const kinds = {
-  FILE_LIST: [["path", "."], ["glob", ""], ["recursive", false], ["include_hidden", false]],
-  FILE_READ: [["path", ""], ["encoding", "utf-8"], ["offset", 0], ["length", ""]],
-  FILE_WRITE: [["path", ""], ["content", "", "area"], ["encoding", "utf-8"], ["create_parents", true]],
-  FILE_STAT: [["path", ""], ["follow_symlinks", true]],
-  FILE_DELETE: [["path", ""], ["recursive", false], ["missing_ok", false]],
-  FILE_MOVE: [["src", ""], ["dst", ""], ["overwrite", false]],
-  EXECUTE_COMMAND: [["command", ""], ["argv", "", "area"], ["shell", "auto"], ["cwd", ""], ["timeout_seconds", 30]],
-};
-const hints = {
-  not_connected: "Nothing is connected there. Is Drawbridge running and the chat restored?",
-  timed_out: "No answer in time, as on the real platform.", overloaded: "The machine has no free slot.",
-  disconnected: "The connection ended before the answer.", mismatch: "The answer differs from what was stored.",
-  CAPABILITY_NOT_GRANTED: "The person has not allowed this, or has not answered yet.",
-  PATH_OUTSIDE_ALLOWED_ROOT: "That path leads out of the attached folder.", PATH_NOT_FOUND: "There is nothing at that path.",
-  PATH_EXISTS: "Something is already there; allow overwriting to replace it.", PATH_NOT_EMPTY: "That folder is not empty.",
-  FILE_TOO_LARGE: "Above the size limit; ask for a range.", SHIM_OVERLOADED: "Too much at once; try again shortly.",
-  DIRECTORY_REFERENCE_INVALID: "This list of folders is out of date; browse again.", SESSION_ALREADY_ACTIVE: "Detach the chat's folder first.",
-  ROOT_GRANT_INVALID: "The folder's permission no longer holds; attach it again.",
-};
-let state = { links: [], chats: {} }, seen = 0, at = null;
+// The console: follows the platform's state and leads through the steps from sign-in to operations.
+import { show, make } from "/answers.js";
+import { browse, closeBrowser } from "/folders.js";
+import { list, forget } from "/files.js";
+import { setUpForm } from "/operations.js";
 
-async function call(name, body) {
+const el = (id) => document.getElementById(id);
+const headers = { "x-practice-token": document.querySelector("meta[name=token]").content, "content-type": "application/json" };
+let state = { version: null, links: [], chats: {}, faults: [], consent: "ask" };
+let seen = 0, total = 0, chosen = null, busy = false;
+
+export const machine = () => el("machine").value;
+export const chat = () => chosen;
+export const root = () => state.chats[chosen]?.grant?.allowed_root;
+/** The live data link of a chat. */
+const live = (id) => state.links.find((link) => link.scope.data === id);
+
+/** One call of the platform's script. */
+export async function call(name, body) {
   const start = performance.now();
   const reply = await fetch(`/api/practice/${name}`, { method: "POST", headers, body: JSON.stringify(body) });
-  const value = reply.headers.get("content-type")?.includes("json") ? await reply.json() : { failure: await reply.text() };
-  const took = Math.round(performance.now() - start);
-  const code = value.reply?.payload?.code ?? value.failure;
-  el("verdict").className = reply.ok ? "soft" : "bad";
-  const left = (value.pending_capacity ?? value.reply?.pending_capacity);
-  el("verdict").textContent = `${reply.ok ? "Done" : code} in ${value.elapsed_ms ?? took} ms` + (left == null ? "" : `, ${left} slots free`) + (reply.ok ? "" : `. ${hints[code] ?? ""}`);
-  el("answer").textContent = JSON.stringify(value, null, 2);
-  if (!reply.ok) throw new Error(code);
-  return value;
+  const json = reply.headers.get("content-type")?.includes("json");
+  const value = json ? await reply.json() : { failure: "unknown", text: await reply.text() };
+  return { ok: reply.ok, value, took: Math.round(performance.now() - start) };
 }
-const go = (act) => async (event) => { event?.preventDefault(); try { await act(); } catch (error) { if (!(error instanceof Error) || error instanceof TypeError) el("verdict").textContent = "The platform does not answer. Is it still running?"; } };
+/** Runs an act of the person, one at a time, and shows its outcome; gives the answer, or null when it failed. */
+export async function act(words, work, quiet = false) {
+  if (busy) return null;
+  busy = true;
+  const waiting = setTimeout(() => el("verdict").replaceChildren(make("p", `Waiting for Drawbridge: ${words}…`, { class: "note warn" })), 400);
+  try {
+    const outcome = await work();
+    if (!quiet || !outcome.ok) show(words, outcome, () => act(words, work, quiet));
+    else el("verdict").replaceChildren(make("p", `Done: ${words}.`, { class: "soft" }));
+    return outcome.ok ? outcome.value : null;
+  } catch {
+    el("offline").hidden = false;
+    return null;
+  } finally {
+    clearTimeout(waiting);
+    busy = false;
+  }
+}
 
 function choices(select, values) {
   const old = select.value;
-  if ([...select.options].map((o) => o.value).join("\n") === values.map((v) => v[0]).join("\n")) return;
+  if ([...select.options].map((o) => `${o.value}\n${o.text}`).join("\n") === values.flat().join("\n")) return;
   select.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
   if (values.some((v) => v[0] === old)) select.value = old;
 }
-function show() {
-  const machines = state.links.filter((l) => l.scope.control != null);
+function step(number, done) {
+  const section = el(`step-${number}`);
+  section.classList.toggle("done", done);
+  section.querySelector(".dot").textContent = done ? "✓" : number;
+  section.querySelector(".dot").setAttribute("aria-label", done ? `Step ${number}, done` : `Step ${number}`);
+}
+function draw() {
+  const machines = state.links.filter((link) => link.scope.control != null);
   choices(el("machine"), machines.map((l) => [l.scope.control, l.hello.display_name || l.scope.control]));
-  el("machine-note").textContent = machines.length ? `Offers ${machines[0].granted.join(", ")}.` : "None. Sign in from Drawbridge to this address.";
-  choices(el("chat"), Object.keys(state.chats).map((id) => [id, id]));
-  const chat = state.chats[el("chat").value], link = state.links.find((l) => l.scope.data === el("chat").value);
-  el("chat-note").textContent = chat?.grant ? `${chat.grant.allowed_root} - ${link ? `connected, ${link.outstanding} running` : "not connected"}` : "No folder attached.";
-  el("restore").disabled = el("detach").disabled = !chat?.grant;
-  el("faults").textContent = state.faults?.length ? `Protocol faults: ${state.faults.map((f) => f.text).join("; ")}` : "";
+  const own = machines.find((l) => l.scope.control === machine());
+  el("connect").hidden = machines.length > 0;
+  el("machine-pick").hidden = machines.length < 2;
+  const names = { darwin: "macOS", linux: "Linux", windows: "Windows", wsl2: "Linux in Windows" };
+  const offers = own?.granted.filter((g) => g !== "directory_browse").join(", ") || "nothing yet";
+  el("machine-note").textContent = own ? `${own.hello.display_name || "A computer"} (${names[own.hello.platform]}) is connected and offers ${offers}.` : "Waiting for a computer…";
+  el("link").textContent = machines.length ? "A computer is connected" : "No computer is connected";
+  el("link").className = `tag ${machines.length ? "good" : "warn"}`;
+
+  const ids = Object.keys(state.chats);
+  if (!ids.includes(chosen)) chosen = ids.at(-1) ?? null;
+  drawChats(ids);
+  drawFolder(own);
+  const steps = [machines.length > 0, ids.length > 0, Boolean(root()), false];
+  const now = steps.indexOf(false);
+  steps.forEach((done, i) => { step(i + 1, done); el(`step-${i + 1}`).classList.toggle("now", i === now); });
+  el("empty").hidden = Boolean(root());
+  el("tools").hidden = !root();
+  el("new-chat").classList.toggle("main", now === 1);
+  el("choose").classList.toggle("main", now === 2);
+  el("faults").hidden = !state.faults.length;
+  el("faults").textContent = `Against the protocol: ${state.faults.map((f) => f.text).join("; ")}`;
+  el("consent").value = state.consent;
 }
-async function page(body) {
-  const got = await call("browse", { machine_id: el("machine").value, ...body });
-  at = got; el("where").textContent = (got.current?.path ?? "Starting points") + (got.truncated ? " (list cut short)" : "");
-  el("more").disabled = !got.next_cursor;
-  el("folders").replaceChildren(...got.entries.map((entry) => {
-    const item = document.createElement("li"), open = document.createElement("button"), pick = document.createElement("button");
-    open.textContent = entry.name; open.title = entry.path; pick.textContent = "Attach"; pick.setAttribute("aria-label", `Attach ${entry.path}`);
-    open.onclick = go(() => page({ browse_id: got.browse_id, directory_ref: entry.directory_ref }));
-    pick.onclick = go(async () => {
-      if (!el("chat").value) throw new Error(el("verdict").textContent = "Start a chat first.");
-      const session_id = el("chat").value;
-      await call("attach", { machine_id: el("machine").value, session_id, browse_id: got.browse_id, directory_ref: entry.directory_ref });
-      await call("activate", { session_id });
-    });
-    item.append(open, pick); return item;
+const about = (id) => {
+  const folder = state.chats[id].grant?.allowed_root;
+  const link = live(id);
+  const tells = link ? `connected${link.outstanding ? `, ${link.outstanding} running` : ""}` : "asleep, wakes at the next operation";
+  return folder ? [folder, tells] : ["no folder yet", ""];
+};
+function drawChats(ids) {
+  const wanted = JSON.stringify([chosen, ids.map((id) => [id, about(id)])]);
+  if (el("chats").dataset.shown === wanted) return;
+  const focused = document.activeElement?.dataset?.chat;
+  el("chats").dataset.shown = wanted;
+  el("chats").replaceChildren(...ids.map((id) => {
+    const button = make("button", null, { class: "pick", "aria-pressed": String(id === chosen), "data-chat": id });
+    button.append(make("b", id), ...about(id).filter(Boolean).map((text) => make("span", text, { class: "soft" })));
+    button.onclick = () => { chosen = id; closeBrowser(); forget(); draw(); fill(); };
+    return button;
   }));
+  if (focused) el("chats").querySelector(`[data-chat="${focused}"]`)?.focus();
 }
-function fields() {
-  el("fields").replaceChildren(...kinds[el("kind").value].map(([name, value, area]) => {
-    const label = document.createElement("label"), input = document.createElement(area ? "textarea" : "input");
-    label.textContent = name === "argv" ? "argv (one a line, instead of command)" : name; input.name = name;
-    if (typeof value === "boolean") { input.type = "checkbox"; input.checked = value; input.style.width = "auto"; } else input.value = value;
-    label.append(" ", input); return label;
-  }));
+function drawFolder(own) {
+  const folder = root();
+  el("folder-note").className = folder ? "path" : "soft";
+  el("folder-note").textContent = folder ?? (!chosen ? "Start a chat first." : own ? "The agent will work in this folder and nowhere else." : "Waits for a computer.");
+  el("choose").textContent = folder ? "Choose another folder" : "Choose a folder";
+  el("choose").disabled = !chosen || !own;
+  el("restore").hidden = !folder || Boolean(live(chosen));
+  el("detach").hidden = !folder || !live(chosen);
 }
-function payload() {
-  const out = {};
-  for (const [name, value] of kinds[el("kind").value]) {
-    const input = el("fields").querySelector(`[name=${name}]`);
-    if (typeof value === "boolean") out[name] = input.checked;
-    else if (input.value !== "" || name === "content") out[name] = name === "argv" ? input.value.split("\n") : /^(offset|length|timeout_seconds)$/.test(name) ? Number(input.value) : input.value;
+/** Lists the files of the chosen chat once, when its folder is there. */
+let filled = null;
+function fill() {
+  if (root() && live(chosen) && filled !== chosen + root()) { filled = chosen + root(); list(root()); }
+}
+/** After a folder was attached: its files are shown. */
+export async function attached() {
+  state = await glance("state");
+  filled = null; forget(); draw(); fill();
+  el("work").focus({ preventScroll: false });
+}
+
+el("address").textContent = location.origin;
+el("command").textContent = `DRAWBRIDGE_PLATFORM_URL=${location.origin} drawbridge auth`;
+el("machine").onchange = draw;
+el("new-chat").onclick = () => act("a chat was started", async () => {
+  const two = (n) => String(n).padStart(2, "0"), time = new Date();
+  const mark = crypto.getRandomValues(new Uint8Array(2)).reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
+  const outcome = await call("chat", { session_id: `chat-${two(time.getHours())}${two(time.getMinutes())}-${mark}` });
+  if (outcome.ok) { chosen = outcome.value.session_id; state.chats[chosen] ??= {}; forget(); draw(); el("choose").focus(); }
+  return outcome;
+}, true);
+el("choose").onclick = () => browse({});
+el("restore").onclick = async () => { if (await act("reconnect the chat's folder", () => call("restore", { session_id: chosen }), true)) list(root()); };
+el("detach").onclick = () => act("take the folder away from the chat", () => call("detach", { session_id: chosen }), true);
+el("consent").onchange = () => call("consent", { mode: el("consent").value });
+el("trouble").onclick = (event) => {
+  const name = event.target.dataset.call;
+  if (name) act(event.target.textContent, () => call(name, { scope: { control: machine() }, code: 4500, reason: "Internal error" }));
+};
+/** Stops and starts a chat's folder around `work` when it is in use. */
+export const detachFirst = async () => (live(chosen) ? call("detach", { session_id: chosen }) : { ok: true });
+
+const tabs = [el("tab-files"), el("tab-form")];
+function tab(shown) {
+  for (const each of tabs) {
+    each.setAttribute("aria-selected", String(each === shown));
+    each.tabIndex = each === shown ? 0 : -1;
+    el(each.getAttribute("aria-controls")).hidden = each !== shown;
   }
-  if (out.argv) { delete out.command; delete out.shell; }
-  const root = state.chats[el("chat").value]?.grant?.allowed_root;
-  if (root && out.path === ".") out.path = root;
-  return out;
 }
-choices(el("kind"), Object.keys(kinds).map((k) => [k, k])); fields();
-el("kind").onchange = fields; el("chat").onchange = show; el("machine").onchange = show;
-el("new-chat").onclick = go(async () => { const { session_id } = await call("chat", {}); state.chats[session_id] ??= {}; show(); el("chat").value = session_id; show(); });
-el("restore").onclick = go(() => call("restore", { session_id: el("chat").value }));
-el("detach").onclick = go(() => call("detach", { session_id: el("chat").value }));
-el("roots").onclick = go(() => page({}));
-el("more").onclick = go(() => page({ browse_id: at.browse_id, directory_ref: at.current.directory_ref, cursor: at.next_cursor }));
-el("ask").onsubmit = go(() => call("request", { scope: { data: el("chat").value }, type: el("kind").value, payload: payload() }));
+for (const each of tabs) {
+  each.onclick = () => tab(each);
+  each.onkeydown = (event) => {
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    const other = tabs[1 - tabs.indexOf(each)];
+    tab(other); other.focus();
+  };
+}
+setUpForm();
+
+async function glance(name) {
+  const reply = await fetch(`/api/practice/${name}?since=${seen}&max=200&version=${state.version}`, { headers });
+  if (reply.status === 401) { location.reload(); await new Promise(() => {}); }
+  if (!reply.ok) throw new Error(`status ${reply.status}`);
+  const next = await reply.json();
+  if (next.last_frame < total) { seen = 0; el("frames").replaceChildren(); }
+  total = next.last_frame;
+  for (const frame of next.frames) if (frame.n > seen) { seen = frame.n; el("frames").prepend(wire(frame)); }
+  while (el("frames").children.length > 200) el("frames").lastChild.remove();
+  el("count").textContent = total;
+  return next;
+}
+function wire(frame) {
+  const box = make("details"), way = frame.from_machine ? "◂ from the computer" : "▸ to the computer";
+  box.append(make("summary", `${frame.at.toFixed(2)} s ${way}: ${frame.kind || (frame.binary ? "binary" : "unreadable")} (${frame.bytes.toLocaleString()} bytes)`));
+  // Laid out only when it is looked at: most frames never are.
+  box.ontoggle = () => {
+    let text = frame.text;
+    try { text = JSON.stringify(JSON.parse(text), null, 2); } catch { text += frame.cut ? "\n… only the beginning is kept" : ""; }
+    if (box.children.length === 1) box.append(make("pre", text, { tabindex: "0" }));
+  };
+  return box;
+}
 async function follow() {
-  for (let first = true; ; first = false) {
+  for (let name = "state"; ; name = "events") {
     try {
-      const reply = await fetch(`/api/practice/${first ? "state" : "events"}?since=${seen}`, { headers });
-      if (!reply.ok) throw new Error();
-      state = await reply.json();
-      for (const frame of state.frames) {
-        seen = Math.max(seen, frame.n);
-        const box = document.createElement("details"), head = document.createElement("summary"), body = document.createElement("pre");
-        head.textContent = `${frame.at.toFixed(2)} s ${frame.from_machine ? "from machine" : "to machine"}: ${frame.kind || "unreadable"} (${frame.bytes} bytes)`; body.textContent = frame.text;
-        box.append(head, body); el("frames").prepend(box);
-      }
-      while (el("frames").children.length > 200) el("frames").lastChild.remove();
-      show();
-    } catch { await new Promise((done) => setTimeout(done, 2000)); }
+      state = await glance(name);
+      el("offline").hidden = true;
+      draw(); fill();
+    } catch {
+      el("offline").hidden = false;
+      state = { ...state, version: null };
+      await new Promise((done) => setTimeout(done, 2000));
+    }
   }
 }
 follow();

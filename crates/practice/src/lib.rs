@@ -123,8 +123,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .layer(guarded(&shared));
     Router::new()
         .route("/", get(page::console))
-        .route("/console.css", get(page::css))
-        .route("/console.js", get(page::js))
+        .route("/{asset}", get(page::asset))
         .route("/auth/authorize", get(oauth::authorize))
         .route("/auth/decide", post(oauth::decide))
         .route("/api/oauth/token", post(oauth::token))

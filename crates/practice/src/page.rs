@@ -1,9 +1,9 @@
 //! The pages: the console, where a person plays the agent, and the sign-in page. All text is embedded.
 
 use crate::state::Shared;
-use axum::extract::State;
-use axum::http::header;
-use axum::response::{Html, IntoResponse};
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
 use std::sync::Arc;
 
 pub(crate) async fn console(State(shared): State<Arc<Shared>>) -> Html<String> {
@@ -12,12 +12,20 @@ pub(crate) async fn console(State(shared): State<Arc<Shared>>) -> Html<String> {
     Html(include_str!("../assets/console.html").replace("{{token}}", &token))
 }
 
-pub(crate) async fn css() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("../assets/console.css"))
-}
-
-pub(crate) async fn js() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/console.js"))
+/// The style sheet and the scripts.
+pub(crate) async fn asset(Path(name): Path<String>) -> Response {
+    const STYLE: &str = "text/css; charset=utf-8";
+    const SCRIPT: &str = "text/javascript; charset=utf-8";
+    let (kind, text) = match name.as_str() {
+        "console.css" => (STYLE, include_str!("../assets/console.css")),
+        "console.js" => (SCRIPT, include_str!("../assets/console.js")),
+        "answers.js" => (SCRIPT, include_str!("../assets/answers.js")),
+        "folders.js" => (SCRIPT, include_str!("../assets/folders.js")),
+        "files.js" => (SCRIPT, include_str!("../assets/files.js")),
+        "operations.js" => (SCRIPT, include_str!("../assets/operations.js")),
+        _ => return (StatusCode::NOT_FOUND, "There is nothing here.").into_response(),
+    };
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 pub(crate) fn sign_in(ticket: &str) -> String {

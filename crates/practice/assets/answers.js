@@ -1,0 +1,133 @@
+// Shows what a machine answered, in words first and as it came below.
+const el = (id) => document.getElementById(id);
+const SHOWN = 200000;
+
+const failures = {
+  not_connected: ["Nothing is connected there", "Is Drawbridge running and signed in? Its connection to this chat or computer is gone."],
+  timed_out: ["No answer in time", "The platform stopped waiting, as the real one does. The request may still have been done; look before you ask again."],
+  overloaded: ["No free slot", "The computer already works on as much as it takes at once. Wait a moment."],
+  disconnected: ["The connection ended first", "It is not known whether the request was done. Look before you ask again."],
+  mismatch: ["The answer does not fit", "It differs from what this platform has stored or is out of bounds, so it was not used."],
+  unknown: ["This cannot be asked", "Something this request needs is missing."],
+};
+const reasons = {
+  waiting_for_local_consent: ["Waiting for the person at the computer", "Drawbridge shows a question there. Answer it, then try again here."],
+  declined: ["The person said no", "Ask again only if they want it."],
+  no_ui: ["Nobody can be asked", "Drawbridge runs without a window. Allow this in its settings or start the desktop app."],
+  stopped: ["Drawbridge is stopped", "Its bridge is raised. Lower it on the computer to go on."],
+  revoked_locally: ["The folder was taken away on the computer", "Choose it again if you still need it."],
+  is_directory: ["That is a folder", "This operation works on files."], not_directory: ["That is not a folder", ""],
+  no_space: ["The disk is full", ""], permission_denied: ["The system does not permit it", "The file belongs to somebody else or is protected."],
+  read_only: ["The place is read-only", ""], busy: ["The file is in use", "Try again in a moment."],
+};
+const codes = {
+  CAPABILITY_NOT_GRANTED: ["Drawbridge does not allow this", "The person can allow it in Drawbridge, under what agents may do."],
+  PATH_OUTSIDE_ALLOWED_ROOT: ["Outside the chat's folder", "That path leads out of the attached folder, so nothing was done."],
+  PATH_NOT_FOUND: ["Nothing is there", "Check the path, or the folder it should be in."],
+  PATH_EXISTS: ["Something is already there", "Switch on “overwrite” to replace it."],
+  PATH_NOT_EMPTY: ["The folder is not empty", "Switch on “recursive” to delete what is in it, too."],
+  PATH_INVALID_CHARS: ["The name has characters that are not possible", ""], PATH_RESERVED_NAME: ["The system reserves that name", ""],
+  FILE_TOO_LARGE: ["Too large for one answer", "Ask for a part of it with offset and length."],
+  SHIM_OVERLOADED: ["Too much at once", "Wait for something to finish, then try again."],
+  SHELL_NOT_AVAILABLE: ["No such shell or program there", ""], COMMAND_TIMEOUT: ["The command took too long", ""],
+  DIRECTORY_REFERENCE_INVALID: ["This list of folders is out of date", "Browse again from the start."],
+  DIRECTORY_UNAVAILABLE: ["The folder is gone or cannot be read", "Choose another one."],
+  SESSION_ALREADY_ACTIVE: ["The chat already works in a folder", "Take the folder away first."],
+  SESSION_NOT_ATTACHED: ["The chat has no folder", "Choose one in step 3."],
+  SESSION_REVISION_MISMATCH: ["The folder was attached anew meanwhile", "Choose it again."],
+  ROOT_GRANT_INVALID: ["The folder's permission no longer holds", "The folder was moved, replaced or taken away. Choose it again."],
+  FEATURE_NOT_SUPPORTED: ["This computer cannot do that", ""], PRIVACY_MODE_BLOCKED: ["Privacy mode is on", "The person has paused this on the computer."],
+  INTERNAL_ERROR: ["It did not work", ""],
+};
+
+/** What went wrong, as [title, what to do, the machine's own words, code]. */
+export function explain(value) {
+  const error = value.reply?.payload;
+  if (error?.code) {
+    const [title, hint] = reasons[error.details?.reason] ?? codes[error.code] ?? [error.code, ""];
+    return { title, hint, words: error.message ?? "", code: error.code };
+  }
+  const [title, hint] = failures[value.failure] ?? ["It did not work", ""];
+  return { title, hint, words: value.text ?? "", code: value.failure ?? "" };
+}
+
+export function size(bytes) {
+  if (bytes == null) return "";
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let value = bytes / 1000, unit = 0;
+  while (value >= 999.5 && unit < 3) { value /= 1000; unit += 1; }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+export function when(seconds) {
+  return seconds == null ? "" : new Date(seconds * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** An element with text and attributes. */
+export function make(tag, text, attributes = {}) {
+  const made = document.createElement(tag);
+  if (text != null) made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+function block(label, text) {
+  const cut = text.length > SHOWN;
+  const parts = [make("p", label, { class: "label" }), make("pre", cut ? text.slice(0, SHOWN) : text, { tabindex: "0", "aria-label": label })];
+  if (cut) parts.push(make("p", `Only the first ${SHOWN.toLocaleString()} characters are shown here.`, { class: "soft" }));
+  return parts;
+}
+function table(rows) {
+  const made = make("table"), body = make("tbody");
+  for (const [name, value] of rows) { const row = make("tr"); row.append(make("th", name, { scope: "row" }), make("td", value)); body.append(row); }
+  made.append(body);
+  return made;
+}
+
+function picture(type, payload) {
+  if (type === "FILE_CONTENTS") {
+    const bytes = payload.encoding === "base64" ? " as base64" : "";
+    const notes = [size(payload.size_bytes) + bytes, payload.truncated ? "there is more of it" : "", payload.lossy ? "some bytes are no text and show as �" : ""];
+    return block(`Content (${notes.filter(Boolean).join(", ")})`, payload.content ?? "");
+  }
+  if (type === "COMMAND_RESULT") {
+    const end = payload.timed_out ? "stopped by its time limit" : `exit code ${payload.exit_code}`;
+    const parts = [make("p", `Ended with ${end} after ${payload.duration_seconds ?? "?"} s${payload.output_truncated ? "; the output was cut" : ""}.`.replace("with stopped", "because it was stopped"))];
+    if (payload.stdout) parts.push(...block("Output", payload.stdout));
+    if (payload.stderr) parts.push(...block("Errors and notes", payload.stderr));
+    if (!payload.stdout && !payload.stderr) parts.push(make("p", "It printed nothing.", { class: "soft" }));
+    return parts;
+  }
+  if (type === "FILE_LIST_RESPONSE") {
+    const entries = payload.entries ?? [];
+    const note = `${entries.length} entries${payload.truncated ? ", and more that are not listed" : ""}.`;
+    return [make("p", note), table(entries.slice(0, 500).map((e) => [e.name + (e.is_dir ? "/" : ""), e.is_dir ? e.path : `${size(e.size_bytes)} - ${e.path}`]))];
+  }
+  if (type === "FILE_STAT_RESPONSE") {
+    if (!payload.exists) return [make("p", `Nothing is at ${payload.path}.`)];
+    const text = (key, value) => (/time$/.test(key) ? when(value) : key === "size_bytes" ? `${size(value)} (${value} bytes)` : value === true ? "yes" : value === false ? "no" : String(value ?? ""));
+    return [table(Object.entries(payload).map(([key, value]) => [key, text(key, value)]))];
+  }
+  return [];
+}
+
+/** Shows the outcome of one call. `words` names what was done. */
+export function show(words, outcome, retry) {
+  const { ok, value, took } = outcome;
+  const left = value.pending_capacity ?? value.reply?.pending_capacity;
+  const time = `${value.elapsed_ms ?? value.reply?.elapsed_ms ?? took} ms` + (left == null ? "" : `, ${left} slots free`);
+  const note = make("div", null, { class: `note ${ok ? "good" : "bad"}` });
+  const problem = ok ? null : explain(value);
+  note.append(make("b", ok ? `Done: ${words}` : `${problem.title}: ${words}`));
+  if (value.restored) note.append(make("p", "The chat's folder was no longer connected; it was restored by its stored permission first."));
+  if (value.retried) note.append(make("p", "The connection ended before the first answer, so it was asked a second time."));
+  if (problem?.hint) note.append(make("p", problem.hint));
+  if (problem?.words) note.append(make("p", `Drawbridge says: ${problem.words}`));
+  note.append(make("p", problem?.code ? `${problem.code}, ${time}` : time, { class: "soft" }));
+  el("verdict").replaceChildren(note);
+  el("shown").replaceChildren(...(ok ? picture(value.type, value.payload ?? {}) : []));
+  const raw = JSON.stringify(value, null, 2);
+  el("raw").textContent = raw.length > SHOWN ? `${raw.slice(0, SHOWN)}\n… cut here` : raw;
+  el("raw-box").hidden = false;
+  el("again").hidden = ok || !retry;
+  el("again").onclick = retry ?? null;
+}
