@@ -20,7 +20,8 @@ test: setup
 	@scripts/test.sh
 
 bench: setup
-	@cargo run --locked --release -p drawbridge-bench
+	@cargo build --locked --release -p drawbridge-cli -p drawbridge-bench
+	@"$(CARGO_TARGET_DIR)/release/drawbridge-bench"
 
 fmt:
 	@cargo fmt --all

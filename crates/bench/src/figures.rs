@@ -1,0 +1,8 @@
+//! The figures, each group beside its physical limit.
+
+pub(crate) mod command;
+pub(crate) mod growth;
+pub(crate) mod idle;
+pub(crate) mod raise;
+pub(crate) mod start;
+pub(crate) mod wire;
