@@ -152,7 +152,11 @@ fn log_to_stderr() {
             EnvFilter::new("info")
         }
     };
-    let made = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).try_init();
+    let made = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .try_init();
     if let Err(fault) = made.map_err(|fault| anyhow!(fault.to_string())).context("there is no log") {
         out::complain(&format!("{fault:#}"));
     }

@@ -23,7 +23,22 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn a_wrong_word_says_so_on_standard_error_and_ends_with_2() {
     let home = tempfile::tempdir().unwrap();
-    for words in [&["explode"][..], &["status", "--explode"], &[], &["answer", "x", "deny"]] {
+    for words in [
+        &["explode"][..],
+        &["status", "--explode"],
+        &[],
+        &["answer", "x", "deny"],
+        &["audit"],
+        &["audit", "show", "one"],
+        &["audit", "prune", "--older-than", "1w"],
+        &["audit", "key"],
+        &["start", "--session-id", "c"],
+        &["start", "--allowed-root", "/tmp"],
+        &["start", "--session-id", "a/b", "--allowed-root", "/tmp"],
+        &["policy", "explain"],
+        &["policy", "explain", "FILE_EXPLODE"],
+        &["auth", "--profile", "other"],
+    ] {
         let output = drawbridge(home.path(), words);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{words:?}");
         assert!(!output.stderr.is_empty());
@@ -34,6 +49,13 @@ fn a_wrong_word_says_so_on_standard_error_and_ends_with_2() {
 fn every_command_has_help() {
     let home = tempfile::tempdir().unwrap();
     for word in [
+        "auth",
+        "start",
+        "policy",
+        "config",
+        "revoke",
+        "audit",
+        "doctor",
         "status",
         "raise",
         "lower",
@@ -66,11 +88,9 @@ fn status_of_a_stopped_engine_is_one_object_and_3_and_makes_no_folder() {
 }
 
 #[test]
-fn commands_for_a_running_engine_end_with_1() {
+fn commands_for_a_running_engine_alone_end_with_1() {
     let home = tempfile::tempdir().unwrap();
-    for words in
-        [&["chats"][..], &["detach", "c1"], &["forget", "c1"], &["prompts"], &["raise"], &["lower"], &["undo", "list"]]
-    {
+    for words in [&["detach", "c1"][..], &["prompts"]] {
         let output = drawbridge(home.path(), words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");
         assert!(text(&output.stderr).contains("not running"), "{words:?}");
@@ -110,4 +130,66 @@ fn practice_prints_its_address_at_once_answers_there_and_ends_in_order() {
     assert!(std::net::TcpStream::connect(address.trim_end_matches('/')).is_ok(), "{line}");
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn policy_says_what_the_configuration_allows() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("config")).unwrap();
+    std::fs::write(home.path().join("config/config.toml"), "enable_shell = true\n[consent]\nattach = \"ask\"\n")
+        .unwrap();
+
+    let explained = drawbridge(home.path(), &["policy", "explain", "execute-command", "ATTACH_SESSION", "--json"]);
+    let listed = drawbridge(home.path(), &["policy", "list"]);
+
+    let lines: Vec<serde_json::Value> =
+        text(&explained.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["operation"], &lines[0]["decision"]), (&"EXECUTE_COMMAND".into(), &"allow".into()));
+    assert_eq!((&lines[1]["decision"], &lines[1]["rule"]), (&"deny".into(), &"nobody_to_ask".into()));
+    assert_eq!(text(&listed.stdout).lines().count(), 12);
+    assert!(!home.path().join("state").exists());
+}
+
+#[test]
+fn the_origin_of_each_value_is_told_and_a_wrong_file_ends_with_78() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("config")).unwrap();
+    let file = home.path().join("config/config.toml");
+    std::fs::write(&file, "display_name = \"desk\"\n").unwrap();
+    let shown = text(&drawbridge(home.path(), &["config", "show", "--origin"]).stdout);
+    assert!(shown.contains("display_name = \"desk\"  # file"), "{shown}");
+    assert!(shown.contains("max_concurrent = 4  # default"), "{shown}");
+
+    std::fs::write(&file, "displayname = \"desk\"\n").unwrap();
+    for words in [&["config", "show"][..], &["start", "--headless"], &["auth", "--no-browser"]] {
+        let output = drawbridge(home.path(), words);
+        assert_eq!(output.status.code(), Some(78), "{words:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains("line 1") && said.contains("display_name"), "{said}");
+    }
+}
+
+#[test]
+fn the_doctor_tells_what_is_missing_and_how_to_mend_it() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("config")).unwrap();
+    let output = drawbridge(home.path(), &["doctor", "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = found["checks"].as_array().unwrap();
+    let secrets = checks.iter().find(|check| check["check"] == "secrets").unwrap();
+
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(secrets["state"], "fail");
+    assert!(secrets["fix"].as_str().unwrap().contains("DRAWBRIDGE_KEYCHAIN_PASSPHRASE"));
+    assert!(
+        checks
+            .iter()
+            .all(|check| !["warn", "fail"].contains(&check["state"].as_str().unwrap()) || check["fix"].is_string())
+    );
+    assert!(!home.path().join("state").exists());
+
+    std::fs::write(home.path().join("config/config.toml"), "enable_computer_use = true\n").unwrap();
+    let output = drawbridge(home.path(), &["doctor"]);
+    assert_eq!(output.status.code(), Some(78));
+    assert!(text(&output.stdout).contains("FAIL  computer_use"));
 }
