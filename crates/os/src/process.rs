@@ -20,16 +20,18 @@ use linux as system;
 use unix as system;
 
 use std::ffi::OsString;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
-use std::process::Stdio;
 
-use tokio::process::{Child, ChildStderr, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdout};
 
 use crate::root::Folder;
 
 /// The variable by which everything that a command starts is recognised.
 pub const MARKER_VARIABLE: &str = "DRAWBRIDGE_COMMAND";
+
+/// The number at which a program finds the handle that it was passed.
+pub const PASSED_NUMBER: RawFd = 3;
 
 /// What to start and how.
 #[derive(Debug)]
@@ -44,7 +46,7 @@ pub struct Start {
     pub env: Vec<(OsString, OsString)>,
     /// The folder to start in, as a handle; none for a program that finds its own.
     pub folder: Option<Folder>,
-    /// A handle that the program gets at the number it has here.
+    /// A handle that the program gets at [`PASSED_NUMBER`].
     pub pass: Option<OwnedFd>,
     /// The program is the wall around the command (two processes deep) and must not be asked to end before it.
     pub wrapped: bool,
@@ -57,7 +59,7 @@ pub struct Running {
     pub stdout: Option<ChildStdout>,
     /// Its standard error.
     pub stderr: Option<ChildStderr>,
-    child: Child,
+    child: system::Child,
     tree: Tree,
 }
 
@@ -67,7 +69,7 @@ impl Running {
     /// # Errors
     /// When the system does not tell.
     pub async fn wait(&mut self) -> std::io::Result<i32> {
-        Ok(system::code_of(self.child.wait().await?))
+        self.child.wait().await
     }
 
     /// Returns the handle on everything that the command started.
@@ -107,13 +109,16 @@ impl Drop for Running {
             return;
         }
         let tree = self.tree.clone();
+        let unwaited = self.child.unwaited();
         // A thread and not a task: the runtime may be on its way down.
         let spawned = std::thread::Builder::new().name("end-command".to_owned()).spawn(move || {
             let _ = tree.kill();
+            system::reap_left(unwaited);
             tree.forget();
         });
         if spawned.is_err() {
             let _ = self.tree.kill();
+            system::reap_left(unwaited);
             self.tree.forget();
         }
     }
@@ -186,13 +191,8 @@ pub fn adopt_orphans() -> std::io::Result<()> {
 /// # Errors
 /// What the system says: not found, not executable, out of processes.
 pub fn spawn(start: Start) -> std::io::Result<Running> {
-    let marker = random_marker()?;
-    let mut command = tokio::process::Command::new(&start.program);
-    command.args(&start.args).env_clear().envs(start.env).env(MARKER_VARIABLE, &marker);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    system::prepare(&mut command, start.name, start.folder, start.pass.as_ref().map(AsRawFd::as_raw_fd));
-    let (mut child, tree) = system::spawn_registered(&mut command, marker, start.wrapped)?;
-    Ok(Running { stdout: child.stdout.take(), stderr: child.stderr.take(), child, tree: Tree(tree) })
+    let (child, stdout, stderr, tree) = system::spawn(start, random_marker()?)?;
+    Ok(Running { stdout: Some(stdout), stderr: Some(stderr), child, tree: Tree(tree) })
 }
 
 fn random_marker() -> std::io::Result<String> {

@@ -1,19 +1,18 @@
 //! Linux: sub-reaper, session ids, and a mark in the environment that survives re-parenting.
 
+mod spawn;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::os::fd::RawFd;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
-use tokio::process::Child;
+use tokio::process::{ChildStderr, ChildStdout};
 
-use super::{MARKER_VARIABLE, StillAlive};
-use crate::root::Folder;
+pub(super) use spawn::Child;
+
+use super::{MARKER_VARIABLE, Start, StillAlive};
 
 /// Trying to end a tree stops after this long.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
@@ -35,60 +34,21 @@ pub(super) fn adopt_orphans() -> std::io::Result<()> {
     Ok(())
 }
 
-pub(super) fn code_of(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| -status.signal().unwrap_or(1))
-}
-
-#[expect(unsafe_code, reason = "the steps between fork and exec")]
-pub(super) fn prepare(
-    command: &mut tokio::process::Command,
-    name: OsString,
-    folder: Option<Folder>,
-    pass: Option<RawFd>,
-) {
-    command.arg0(name);
-    let steps = move || {
-        rustix::process::setsid()?;
-        if let Some(folder) = &folder {
-            rustix::process::fchdir(folder.handle())?;
-        }
-        close_above_two_on_exec();
-        if let Some(handle) = pass {
-            // SAFETY: plain system call on a number; the caller keeps the handle open until the start is over.
-            unsafe { libc::fcntl(handle, libc::F_SETFD, 0) };
-        }
-        Ok(())
-    };
-    // SAFETY: only system calls, no allocation and no lock between fork and exec.
-    unsafe { command.pre_exec(steps) };
-}
-
-/// Marks every handle above 2 as closing on exec. Not closed at once: the standard library reports a failing exec
-/// through one of them.
-#[expect(unsafe_code, reason = "no safe wrapper offers close_range")]
-fn close_above_two_on_exec() {
-    let first: libc::c_uint = 3;
-    let last = libc::c_uint::MAX;
-    // SAFETY: close_range with CLOEXEC only sets a flag on handles.
-    let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, libc::CLOSE_RANGE_CLOEXEC) };
-    if done != 0 {
-        for handle in 3..4096 {
-            // SAFETY: sets a flag on a number; one that is not open gives EBADF.
-            unsafe { libc::fcntl(handle, libc::F_SETFD, libc::FD_CLOEXEC) };
-        }
-    }
-}
-
-pub(super) fn spawn_registered(
-    command: &mut tokio::process::Command,
-    marker: String,
-    wrapped: bool,
-) -> std::io::Result<(Child, Tree)> {
+pub(super) fn spawn(start: Start, marker: String) -> std::io::Result<(Child, ChildStdout, ChildStderr, Tree)> {
+    let wrapped = start.wrapped;
+    let (ready, stdout, stderr) = spawn::prepare(start, &marker)?;
     let mut live = live();
-    let child = command.spawn()?;
-    let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+    let child = spawn::hold(ready.go()?)?;
+    let leader = child.pid();
     live.insert(leader, marker.clone());
-    Ok((child, Tree { leader, marker, wrapped }))
+    Ok((child, stdout, stderr, Tree { leader, marker, wrapped }))
+}
+
+/// Takes the first process of an ended command out of the table when nobody waits for it any more.
+pub(super) fn reap_left(unwaited: Option<i32>) {
+    if let Some(pid) = unwaited {
+        reap(pid);
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -149,6 +109,9 @@ impl Tree {
     pub(super) fn is_quiet(&self) -> bool {
         if !ADOPTING.load(Ordering::Acquire) {
             return self.living().iter().all(|process| process.pid == self.leader);
+        }
+        if has_no_child() {
+            return true;
         }
         let Some(children) = own_children() else {
             reap_strays();
@@ -287,6 +250,12 @@ fn table() -> Vec<Process> {
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
         .filter_map(Process::read)
         .collect()
+}
+
+/// Tells, by one call, whether this process has no child at all, not even one that ended.
+fn has_no_child() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(rustix::process::waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
 }
 
 /// Lists the children of this process by the kernel's own list; none where the kernel keeps no such list.

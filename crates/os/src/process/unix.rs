@@ -1,59 +1,75 @@
 //! Other Unix systems: the process group. What leaves its group is not found here.
 
-use std::ffi::OsString;
-use std::os::fd::RawFd;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
-use tokio::process::Child;
+use tokio::process::{ChildStderr, ChildStdout};
 
-use super::StillAlive;
-use crate::root::Folder;
+use super::{MARKER_VARIABLE, PASSED_NUMBER, Start, StillAlive};
 
 pub(super) fn adopt_orphans() -> std::io::Result<()> {
     Ok(())
 }
 
-pub(super) fn code_of(status: ExitStatus) -> i32 {
+/// A process that was started.
+#[derive(Debug)]
+pub(super) struct Child(tokio::process::Child);
+
+impl Child {
+    pub(super) async fn wait(&mut self) -> std::io::Result<i32> {
+        self.0.wait().await.map(code_of)
+    }
+
+    pub(super) fn try_wait(&mut self) -> std::io::Result<Option<i32>> {
+        Ok(self.0.try_wait()?.map(code_of))
+    }
+
+    /// The runtime takes care of what nobody waited for.
+    pub(super) fn unwaited(&self) -> Option<i32> {
+        None
+    }
+}
+
+pub(super) fn reap_left(_unwaited: Option<i32>) {}
+
+fn code_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| -status.signal().unwrap_or(1))
 }
 
 #[expect(unsafe_code, reason = "the steps between fork and exec")]
-pub(super) fn prepare(
-    command: &mut tokio::process::Command,
-    name: OsString,
-    folder: Option<Folder>,
-    pass: Option<RawFd>,
-) {
-    command.arg0(name);
+pub(super) fn spawn(start: Start, marker: String) -> std::io::Result<(Child, ChildStdout, ChildStderr, Tree)> {
+    let mut command = tokio::process::Command::new(&start.program);
+    command.arg0(&start.name).args(&start.args).env_clear().envs(start.env).env(MARKER_VARIABLE, marker);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (folder, pass) = (start.folder, start.pass);
     let steps = move || {
         rustix::process::setsid()?;
         if let Some(folder) = &folder {
             rustix::process::fchdir(folder.handle())?;
         }
-        for handle in 3..4096 {
-            let flag = if Some(handle) == pass { 0 } else { libc::FD_CLOEXEC };
+        for handle in PASSED_NUMBER..4096 {
             // SAFETY: sets a flag on a number; one that is not open gives EBADF.
-            unsafe { libc::fcntl(handle, libc::F_SETFD, flag) };
+            unsafe { libc::fcntl(handle, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+        if let Some(pass) = &pass {
+            // SAFETY: both are plain numbers; the first is open.
+            unsafe { libc::dup2(pass.as_raw_fd(), PASSED_NUMBER) };
         }
         Ok(())
     };
     // SAFETY: only system calls, no allocation and no lock between fork and exec.
     unsafe { command.pre_exec(steps) };
-}
-
-pub(super) fn spawn_registered(
-    command: &mut tokio::process::Command,
-    _marker: String,
-    _wrapped: bool,
-) -> std::io::Result<(Child, Tree)> {
-    let child = command.spawn()?;
+    let mut child = command.spawn()?;
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(std::io::Error::other("the pipes of the command are missing"));
+    };
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-    Ok((child, Tree { leader, settled: Arc::new(AtomicBool::new(false)) }))
+    Ok((Child(child), stdout, stderr, Tree { leader, settled: Arc::new(AtomicBool::new(false)) }))
 }
 
 #[derive(Debug, Clone)]

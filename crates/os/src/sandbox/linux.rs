@@ -1,7 +1,7 @@
 //! Linux: the arguments of bubblewrap, the inner wall, and the probe.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -14,7 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::pipe::PipeFlags;
 
 use super::{CONFINE_ARGUMENT, CheckedFolder, LayerState, Reach, SandboxState, WallState, Walls};
-use crate::process::Start;
+use crate::process::{PASSED_NUMBER, Start};
 
 /// Where our own program stands inside the walls, which may hide the place where it really is.
 const HELPER_INSIDE: &str = "/run/drawbridge/confine";
@@ -28,7 +28,7 @@ pub(super) fn confine(walls: &Walls, start: Start) -> std::io::Result<(Start, Ow
     let (report, told) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let mut args = outer_arguments(walls);
     args.extend(["--", HELPER_INSIDE, CONFINE_ARGUMENT].map(OsString::from));
-    args.push(told.as_raw_fd().to_string().into());
+    args.push(PASSED_NUMBER.to_string().into());
     for folder in [&walls.root, &walls.folder] {
         args.push(folder.path.clone().into());
         args.push(folder.device.to_string().into());
@@ -67,9 +67,9 @@ fn outer_arguments(walls: &Walls) -> Vec<OsString> {
             add(&[word("--tmpfs"), word(hidden)]);
         }
     }
-    if let Some(home) = walls.home.as_ref().and_then(|home| std::fs::canonicalize(home).ok())
-        && home != Path::new("/")
-    {
+    let home = walls.home.as_ref().and_then(|home| std::fs::canonicalize(home).ok());
+    let home = home.filter(|home| home != Path::new("/"));
+    if let Some(home) = &home {
         add(&[word("--tmpfs"), home.as_os_str()]);
     }
     if walls.reach == Reach::Everything
@@ -86,7 +86,7 @@ fn outer_arguments(walls: &Walls) -> Vec<OsString> {
     for own in &walls.hidden {
         // A folder that is covered already needs no cover, and one would only tell that it exists.
         let Ok(own) = std::fs::canonicalize(own) else { continue };
-        let covered = walls.home.as_ref().is_some_and(|home| own.starts_with(home)) && !own.starts_with(root);
+        let covered = home.as_ref().is_some_and(|home| own.starts_with(home)) && !own.starts_with(root);
         if own.is_dir() && !covered && !walls.root.path.starts_with(&own) {
             add(&[word("--tmpfs"), own.as_os_str()]);
         }
