@@ -12,6 +12,8 @@ let seen = 0, total = 0, chosen = null, busy = false;
 export const machine = () => el("machine").value;
 export const chat = () => chosen;
 export const root = () => state.chats[chosen]?.grant?.allowed_root;
+/** Whether the chosen computer offers this. */
+export const offers = (name) => state.links.some((l) => l.scope.control === machine() && l.granted.includes(name));
 /** The live data link of a chat. */
 const live = (id) => state.links.find((link) => link.scope.data === id);
 
@@ -75,6 +77,7 @@ function draw() {
   steps.forEach((done, i) => { step(i + 1, done); el(`step-${i + 1}`).classList.toggle("now", i === now); });
   el("empty").hidden = Boolean(root());
   el("tools").hidden = !root();
+  el("new-chat").textContent = ids.length ? "Start another chat" : "Start a chat";
   el("new-chat").classList.toggle("main", now === 1);
   el("choose").classList.toggle("main", now === 2);
   el("faults").hidden = !state.faults.length;
@@ -118,11 +121,11 @@ function fill() {
 export async function attached() {
   state = await glance("state");
   filled = null; forget(); draw(); fill();
-  el("work").focus({ preventScroll: false });
+  el("tab-files").focus();
 }
 
 el("address").textContent = location.origin;
-el("command").textContent = `DRAWBRIDGE_PLATFORM_URL=${location.origin} drawbridge auth`;
+el("command").textContent = `export DRAWBRIDGE_PLATFORM_URL=${location.origin}\ndrawbridge auth\ndrawbridge start`;
 el("machine").onchange = draw;
 el("new-chat").onclick = () => act("a chat was started", async () => {
   const two = (n) => String(n).padStart(2, "0"), time = new Date();
@@ -191,6 +194,8 @@ async function follow() {
       draw(); fill();
     } catch {
       el("offline").hidden = false;
+      el("link").textContent = "No platform";
+      el("link").className = "tag bad";
       state = { ...state, version: null };
       await new Promise((done) => setTimeout(done, 2000));
     }

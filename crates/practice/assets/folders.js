@@ -12,6 +12,7 @@ export async function browse(where) {
   const more = where.cursor != null;
   at = page;
   el("browser").hidden = false;
+  el("folder-row").hidden = true;
   el("where").textContent = (page.current?.path ?? "Where to start") + (page.truncated ? " (too many folders to show them all)" : "");
   el("up").disabled = !page.current;
   el("use").disabled = !page.current;
@@ -41,6 +42,7 @@ async function attach(browse_id, folder) {
 export function closeBrowser() {
   at = null;
   el("browser").hidden = true;
+  el("folder-row").hidden = false;
 }
 
 el("up").onclick = () => browse(at.parent_ref ? { browse_id: at.browse_id, directory_ref: at.parent_ref } : {});
