@@ -175,6 +175,47 @@ async fn full() {
     assert!(matches!(few.sh("true").await, Err(OpError::Overloaded { max: 1, .. })));
 }
 
+/// Commands that others would let hang, or that would leave something behind.
+async fn stubborn(mode: ShellMode) {
+    let rig = Rig::new(mode);
+    let limited = |command: &str, seconds| CommandOp { timeout: Some(Duration::from_secs(seconds)), ..text(command) };
+
+    // An editor that nobody could close: fails at once by itself.
+    let commit = "git init -q . && touch f && git add f && git -c user.name=n -c user.email=e commit";
+    let commit = rig.run(limited(commit, 2)).await.unwrap();
+    if commit.exit_code == 127 {
+        println!("SKIPPED: git is missing");
+    } else {
+        assert!(!commit.timed_out && commit.exit_code != 0, "{}", commit.stderr);
+    }
+
+    // A tree that goes on forking while it is ended.
+    let time = if mode == ShellMode::Full { "7021" } else { "7022" };
+    let forks = format!(
+        "for n in 1 2 3; do (while :; do sleep {time} & (setsid sleep {time} &) ; sleep 0.02; done) & done; sleep {time}"
+    );
+    let ended = rig.run(limited(&forks, 1)).await.unwrap();
+    assert!(ended.timed_out);
+    assert_eq!(alive(&format!("sleep {time}")), 0, "a tree that goes on forking");
+
+    // No more than so many at once.
+    rig.shell.control().update(|settings| settings.concurrent = 1);
+    let gate = Path::new(rig.root.path()).join("gate");
+    let long = rig.sh("touch gate; while [ -e gate ]; do sleep 0.01; done; echo over");
+    let second = async {
+        while !gate.exists() {
+            tokio::task::yield_now().await;
+        }
+        let refused = rig.sh("true").await;
+        std::fs::remove_file(&gate).unwrap();
+        refused
+    };
+    let (long, second) = tokio::join!(long, second);
+    assert!(matches!(second, Err(OpError::Overloaded { max: 1, reason: "concurrent_commands", .. })));
+    assert_eq!(long.unwrap().stdout, "over\n");
+    rig.sh("true").await.unwrap();
+}
+
 async fn cancel(mode: ShellMode, time: &str) {
     let rig = Rig::new(mode);
     let ready = Path::new(rig.root.path()).join("ready");
@@ -188,6 +229,14 @@ async fn cancel(mode: ShellMode, time: &str) {
     let (ended, ()) = tokio::join!(rig.sh(&command), stop);
     assert!(matches!(ended, Err(OpError::Cancelled)), "{ended:?}", ended = ended.map(|_| ()));
     assert_eq!(alive(&format!("sleep {time}")), 0, "after a cancel");
+}
+
+fn script_in(folder: &Path, name: &str, text: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
 }
 
 async fn confined() {
@@ -216,6 +265,54 @@ async fn confined() {
     rig.sh(&format!("{} echo done", strays("7011"))).await.unwrap();
     assert_eq!(alive("sleep 7011"), 0);
     cancel(ShellMode::Confined, "7012").await;
+    stubborn(ShellMode::Confined).await;
+
+    // Even TCP within the command is shut off with no network, and open on a loopback of its own.
+    let inner = "exec 3<>/dev/tcp/127.0.0.1/9";
+    rig.shell.control().update(|settings| settings.network = drawbridge_policy::Network::None);
+    let none = rig.sh(inner).await.unwrap().stderr;
+    rig.shell.control().update(|settings| settings.network = drawbridge_policy::Network::Loopback);
+    let own = rig.sh(inner).await.unwrap().stderr;
+    assert!(own.contains("refused") && (none.contains("denied") || none.contains("refused")), "{none} {own}");
+
+    // Our own folder and socket are out of reach, also inside the attached folder and by their canonical name.
+    let state = Path::new(rig.root.path()).join("state");
+    let beside = rig.outside.join("state");
+    for folder in [&state, &beside] {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::write(folder.join("secret"), "canary").unwrap();
+    }
+    let _control = std::os::unix::net::UnixListener::bind(state.join("control.sock")).unwrap();
+    let alias = rig.outside.join("alias");
+    std::os::unix::fs::symlink(&state, &alias).unwrap();
+    rig.shell.control().update(|settings| settings.hidden_dirs = vec![alias, beside.clone(), "/not/there".into()]);
+    let look = format!(
+        "ls -A state {0}; cat state/secret {0}/secret; test -S state/control.sock || echo gone",
+        beside.display()
+    );
+    let look = rig.sh(&look).await.unwrap().stdout;
+    assert!(look.contains("gone") && !look.contains("canary") && !look.contains("secret"), "{look}");
+    assert_eq!(std::fs::read_to_string(state.join("secret")).unwrap(), "canary");
+
+    // Real walls that fail as they do where name spaces are refused, at the probe and only later.
+    let fails = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n";
+    let later = "#!/bin/sh\ncase \"$*\" in *__confine*) echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1;; esac\n";
+    for (name, script, layer) in [("fails", fails, "name spaces"), ("later", later, "bubblewrap")] {
+        let wrapper = script_in(&rig.outside, name, script);
+        rig.shell.control().update(|settings| settings.bubblewrap = wrapper);
+        let refused = rig.sh("touch ran").await.err().unwrap();
+        assert!(matches!(&refused, OpError::ConfinementMissing { why } if why.starts_with(layer)), "{refused}");
+    }
+    rig.shell.control().update(|settings| settings.bubblewrap = sandbox::find_bubblewrap());
+
+    // An inner wall that does not stand is named by its own words.
+    let told = "#!/bin/sh\nprintf 'Landlock: the kernel does not enforce it' >&3\nexit 126\n";
+    let helper = sandbox::ConfineHelper { program: script_in(&rig.outside, "helper", told) };
+    let whole = rig.shell.control().get().helper;
+    rig.shell.control().update(|settings| settings.helper = helper);
+    let refused = rig.sh("touch ran").await.err().unwrap();
+    assert!(matches!(&refused, OpError::ConfinementMissing { why } if why.starts_with("Landlock")), "{refused}");
+    rig.shell.control().update(|settings| settings.helper = whole);
 
     // A wall that is not there is named, and nothing runs.
     for missing in ["/nowhere/bwrap", "/bin/false"] {
@@ -237,6 +334,8 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(full());
     println!("full: ok");
+    runtime.block_on(stubborn(ShellMode::Full));
+    println!("stubborn: ok");
     runtime.block_on(confined());
     println!("confined: ok");
     ExitCode::SUCCESS

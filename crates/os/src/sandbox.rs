@@ -5,7 +5,8 @@
 //! network it was given. Landlock is put on by a second start of our own program, see [`maybe_confine`]; that start also
 //! checks by handle that the folder it was given is the very folder that was attached.
 //!
-//! Never silently weaker: a layer that is missing is an error that names it.
+//! Never silently weaker: a layer that is missing, or a Landlock too old to hold writes to the folder, is an error that
+//! names it.
 //!
 //! Not walled off: sockets with a path outside home, `/run` and `/tmp`, and what files outside home can be read.
 
@@ -79,11 +80,15 @@ impl SandboxState {
 }
 
 /// What a confined command may reach.
+///
+/// The first two both have a network of their own with nothing but a loopback in it: services of this machine and of
+/// other commands are out of reach. They differ in what the command can do with that loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Nothing.
+    /// Nothing: with Landlock 4 or later (Linux 6.7) also no TCP within the command itself. UDP on its own loopback, and
+    /// TCP there on an older kernel, stay possible and reach nobody but the command.
     Nothing,
-    /// A loopback of its own.
+    /// A loopback of its own, for programs that talk to themselves, such as test servers.
     OwnLoopback,
     /// Everything.
     Everything,

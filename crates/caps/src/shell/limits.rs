@@ -42,3 +42,23 @@ pub(super) fn admit(shared: &Arc<Mutex<Window>>, now: Instant, per_minute: u32, 
     window.running += 1;
     Ok(Slot(Arc::clone(shared)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_free_with_its_slot_and_attempts_leave_the_window_after_a_minute() {
+        let shared = Arc::default();
+        let begin = Instant::now();
+        let first = admit(&shared, begin, 4, 2).unwrap();
+        let _second = admit(&shared, begin, 4, 2).unwrap();
+        let refused = |after| admit(&shared, begin + Duration::from_secs(after), 4, 2).err();
+
+        assert!(matches!(refused(1), Some(OpError::Overloaded { reason: "concurrent_commands", max: 2, .. })));
+        drop(first);
+        let _third = admit(&shared, begin, 4, 2).unwrap();
+        assert!(matches!(refused(59), Some(OpError::Overloaded { reason: "commands_per_minute", max: 4, .. })));
+        assert!(matches!(refused(61), Some(OpError::Overloaded { reason: "concurrent_commands", .. })));
+    }
+}

@@ -219,3 +219,36 @@ fn start_error(shown: &str, confined: bool, fault: &std::io::Error) -> OpError {
         _ => OpError::CommandStart { program: shown.to_owned(), message: fault.to_string() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use drawbridge_core::{CommandLine, ShellKind};
+
+    use super::*;
+
+    #[test]
+    fn a_command_that_may_run_to_the_ceiling_is_asked_to_end_early() {
+        let seconds = Duration::from_secs;
+        for (asked, ceiling, early, expected) in [
+            (None, 30, true, 27),
+            (None, 30, false, 30),
+            (Some(28), 30, true, 25),
+            (Some(27), 30, true, 27),
+            (Some(90), 30, true, 27),
+            (Some(90), 120, true, 87),
+            (Some(1), 30, true, 1),
+            (Some(60), 10, true, 10),
+        ] {
+            let op = CommandOp {
+                line: CommandLine::Shell { command: "true".to_owned(), shell: ShellKind::Auto },
+                cwd: None,
+                timeout: asked.map(seconds),
+                env: BTreeMap::new(),
+            };
+            let limits = Limits { command_timeout: seconds(ceiling), ..Limits::default() };
+            assert_eq!(Plan::new(&op, &limits, early).ask_after, seconds(expected), "{asked:?} of {ceiling}");
+        }
+    }
+}

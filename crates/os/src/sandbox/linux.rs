@@ -18,7 +18,10 @@ use crate::process::{PASSED_NUMBER, Start};
 
 /// Where our own program stands inside the walls, which may hide the place where it really is.
 const HELPER_INSIDE: &str = "/run/drawbridge/confine";
-/// The newest Landlock whose rights are used; an older kernel gets what it has.
+/// The oldest Landlock that can hold "writes only below": before it, files elsewhere could be cut to nothing.
+const LANDLOCK_NEEDED: ABI = ABI::V3;
+/// The newest Landlock whose rights are used. What an older kernel lacks of those (TCP, ioctl, abstract sockets, signals)
+/// is held by the name spaces around it as well.
 const LANDLOCK: ABI = ABI::V6;
 /// Status of a start that failed inside the walls, as shells have it.
 const NOT_STARTED: u8 = 126;
@@ -193,8 +196,13 @@ fn open_checked(folder: &CheckedFolder) -> Result<OwnedFd, String> {
 
 fn landlock(root: &OwnedFd, no_network: bool) -> Result<(), String> {
     let say = |fault: &dyn std::fmt::Display| format!("Landlock: {fault}");
+    if let LayerState::Missing(why) = landlock_state(landlock_version()) {
+        return Err(say(&why));
+    }
     let write = AccessFs::from_write(LANDLOCK);
-    let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
+    let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    ruleset = ruleset.handle_access(AccessFs::from_write(LANDLOCK_NEEDED)).map_err(|fault| say(&fault))?;
+    ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
     ruleset = ruleset.handle_access(write).map_err(|fault| say(&fault))?;
     ruleset = ruleset.scope(Scope::AbstractUnixSocket | Scope::Signal).map_err(|fault| say(&fault))?;
     if no_network {
@@ -216,10 +224,7 @@ fn landlock(root: &OwnedFd, no_network: bool) -> Result<(), String> {
 }
 
 pub(super) fn probe(bubblewrap: &Path) -> SandboxState {
-    let landlock = match landlock_version() {
-        Some(_) => LayerState::Works,
-        None => LayerState::Missing("this kernel does not have it or has it switched off".to_owned()),
-    };
+    let landlock = landlock_state(landlock_version());
     if !bubblewrap.is_file() {
         let why = format!("{} is not there; install the package bubblewrap", bubblewrap.display());
         let untried = LayerState::Missing("cannot be tried without bubblewrap".to_owned());
@@ -244,6 +249,18 @@ pub(super) fn probe(bubblewrap: &Path) -> SandboxState {
     SandboxState { bubblewrap, landlock, namespaces }
 }
 
+/// Tells whether a kernel with this version of Landlock, if any, can hold what is promised.
+fn landlock_state(version: Option<i64>) -> LayerState {
+    let needed = LANDLOCK_NEEDED as i64;
+    match version {
+        None => LayerState::Missing("this kernel does not have it or has it switched off".to_owned()),
+        Some(version) if version < needed => LayerState::Missing(format!(
+            "this kernel has version {version}, which lets files elsewhere be cut; version {needed} is needed"
+        )),
+        Some(_) => LayerState::Works,
+    }
+}
+
 #[expect(unsafe_code, reason = "no safe wrapper asks for the version alone")]
 fn landlock_version() -> Option<i64> {
     const ASK_VERSION: libc::c_uint = 1;
@@ -252,3 +269,7 @@ fn landlock_version() -> Option<i64> {
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, ASK_VERSION) };
     (version >= 1).then_some(version)
 }
+
+#[cfg(test)]
+#[path = "linux_tests.rs"]
+mod tests;
