@@ -11,6 +11,7 @@ mod files;
 mod head;
 mod open;
 mod read;
+mod report;
 mod verify;
 mod writer;
 
@@ -23,7 +24,8 @@ use zeroize::Zeroizing;
 
 pub use bundle::{Exported, export};
 pub use read::{Found, Tail, show};
-pub use verify::{FileReport, Finding, FindingKind, HeadCopy, Report, verify, verify_all};
+pub use report::{FileReport, Finding, FindingKind, Report};
+pub use verify::{HeadCopy, verify, verify_all};
 pub use writer::{AuditLog, AuditOptions, SyncMode};
 
 /// What `verify` must always say beside its result.

@@ -241,4 +241,19 @@ mod tests {
             assert_eq!(std::fs::read_to_string(dir.path().join("settings.json.broken-1")).unwrap(), text);
         }
     }
+
+    #[test]
+    fn a_crash_while_saving_keeps_the_old_switches() {
+        let dir = tempfile::tempdir().unwrap();
+        let (settings, mut state) = Settings::open(dir.path());
+        state.raised = true;
+        settings.save(&state).unwrap();
+        for left in ["", "{\"v\":1,\"raised\":false", "{\"v\":1}"] {
+            let temporary = dir.path().join(".settings.json.0123456789abcdef.tmp");
+            std::fs::write(&temporary, left).unwrap();
+
+            assert_eq!(Settings::open(dir.path()).1, state);
+            assert!(!temporary.exists());
+        }
+    }
 }

@@ -65,3 +65,180 @@ fn no_line_is_longer_than_64_kib() {
         assert!(line.len() < 64 * 1024, "{}", line.len());
     }
 }
+
+/// RFC 8785 written a second time, from its text alone, so that the log does not depend on one reading of it.
+mod second {
+    use serde_json::Value;
+
+    pub(super) fn write(value: &Value) -> String {
+        match value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(on) => on.to_string(),
+            Value::Number(number) => self::number(number.as_f64().unwrap()),
+            Value::String(text) => string(text),
+            Value::Array(items) => {
+                let items: Vec<String> = items.iter().map(write).collect();
+                format!("[{}]", items.join(","))
+            }
+            Value::Object(map) => {
+                let mut pairs: Vec<(Vec<u16>, String)> = map
+                    .iter()
+                    .map(|(key, value)| (key.encode_utf16().collect(), format!("{}:{}", string(key), write(value))))
+                    .collect();
+                pairs.sort();
+                let pairs: Vec<String> = pairs.into_iter().map(|(_, pair)| pair).collect();
+                format!("{{{}}}", pairs.join(","))
+            }
+        }
+    }
+
+    fn string(text: &str) -> String {
+        let mut out = String::from("\"");
+        for c in text.chars() {
+            match c {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                '\u{8}' => out.push_str("\\b"),
+                '\u{9}' => out.push_str("\\t"),
+                '\u{a}' => out.push_str("\\n"),
+                '\u{c}' => out.push_str("\\f"),
+                '\u{d}' => out.push_str("\\r"),
+                c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
+                c => out.push(c),
+            }
+        }
+        out.push('"');
+        out
+    }
+
+    /// `Number::toString` of ECMAScript: k digits, the point after n of them.
+    pub(super) fn number(value: f64) -> String {
+        if value == 0.0 {
+            return "0".to_owned();
+        }
+        let sign = if value < 0.0 { "-" } else { "" };
+        // So many digits as are needed, and of those the nearest: in a tie the even one.
+        let shortest = format!("{:e}", value.abs());
+        let count = shortest.split('e').next().unwrap().bytes().filter(u8::is_ascii_digit).count();
+        let text = format!("{:.*e}", count - 1, value.abs());
+        let (mantissa, exponent) = text.split_once('e').unwrap();
+        let digits = mantissa.replace('.', "");
+        let k = digits.len() as i32;
+        let n = exponent.parse::<i32>().unwrap() + 1;
+        let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap());
+        let shown = if k <= n && n <= 21 {
+            format!("{digits}{}", zeros(n - k))
+        } else if 0 < n && n <= 21 {
+            let (whole, part) = digits.split_at(n as usize);
+            format!("{whole}.{part}")
+        } else if -6 < n && n <= 0 {
+            format!("0.{}{digits}", zeros(-n))
+        } else {
+            let exponent = if n > 0 { format!("+{}", n - 1) } else { format!("-{}", 1 - n) };
+            let (first, rest) = digits.split_at(1);
+            if rest.is_empty() { format!("{first}e{exponent}") } else { format!("{first}.{rest}e{exponent}") }
+        };
+        format!("{sign}{shown}")
+    }
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::super::super::compat::{Rule, Token};
+    use super::*;
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-1000_i64..1000).prop_map(Value::from),
+            any::<f64>().prop_filter("JSON knows no infinity", |number| number.is_finite()).prop_map(Value::from),
+            (-1e9..1e9_f64).prop_map(Value::from),
+            any::<String>().prop_map(Value::String),
+            "[\\x00-\\x20\"\\\\/a-c\u{7f}\u{2028}\u{e000}\u{10000}]{0,12}".prop_map(Value::String),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
+                prop::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_written_as_the_second_implementation_does(value in any_json()) {
+            let mut out = Vec::new();
+            canonical(&mut out, &value);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), second::write(&value));
+        }
+
+        #[test]
+        fn a_verifier_with_an_ordinary_parser_gets_the_same_mac(
+            details in prop::collection::btree_map(any::<String>(), any_json(), 0..8),
+            request_id in proptest::option::of(any::<String>()),
+            op in any::<String>(),
+            exit_code in proptest::option::of(any::<i32>()),
+            duration_ms in any::<u64>(),
+            ts_ms in 1_i64..8_000_000_000_000,
+            seq in 1_u64..(1 << 53),
+        ) {
+            let result = RecordResult { ok: exit_code.is_none(), exit_code, duration_ms, error_code: None };
+            let record = Record {
+                session_id: None,
+                request_id,
+                op: op.into(),
+                details: details.into_iter().collect(),
+                result,
+            };
+            let mut line = Vec::new();
+
+            let mac = write_line(&mut line, &keyed(&key()), record, &frame(seq, stamp(ts_ms, 0), Some(FIRST)));
+
+            prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            let mut read: Map<String, Value> = serde_json::from_slice(&line).unwrap();
+            prop_assert_eq!(read.remove("hmac").unwrap(), mac.as_str());
+            let signed = second::write(&Value::Object(read));
+            let mut own = keyed(&key());
+            own.update(signed.as_bytes());
+            prop_assert_eq!(hex(&own.finalize().into_bytes()), mac);
+
+            // And our own verifier, which never rounds a number.
+            let text = std::str::from_utf8(&line).unwrap().trim_end();
+            let Some(Token::Map(mut map)) = Token::parse(text) else { panic!("no record: {text}") };
+            map.remove("hmac");
+            let mut out = Vec::new();
+            Token::Map(map).write(&mut out, Rule::Strict);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), signed);
+        }
+    }
+}
+
+#[test]
+fn numbers_look_as_in_the_standard() {
+    for (value, written) in [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (5e-324, "5e-324"),
+        (f64::MAX, "1.7976931348623157e+308"),
+        (9_007_199_254_740_992.0, "9007199254740992"),
+        (295_147_905_179_352_830_000.0, "295147905179352830000"),
+        (1e21, "1e+21"),
+        (9.999_999_999_999_997e22, "9.999999999999997e+22"),
+        (333_333_333.333_333_29, "333333333.3333333"),
+        (1e-27, "1e-27"),
+        (0.000_001, "0.000001"),
+        (0.000_000_1, "1e-7"),
+        (-0.000_003_333_333_333_333_333_3, "-0.0000033333333333333333"),
+        (1_424_953_923_781_206.2, "1424953923781206.2"),
+    ] {
+        let mut out = Vec::new();
+        canonical(&mut out, &Value::from(value));
+        assert_eq!(String::from_utf8(out).unwrap(), written);
+        assert_eq!(second::number(value), written);
+    }
+}

@@ -118,15 +118,43 @@ fn number(out: &mut Vec<u8>, token: &str, rule: Rule) {
 
 /// Shortest digits; exponent form when the decimal exponent is below −4 or at least 16.
 fn older_float(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let (digits, exponent) = shortest(value.abs());
     if !(-4..16).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{mantissa}e{sign}{:02}", exponent.abs());
+        let (first, rest) = digits.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        let direction = if exponent < 0 { '-' } else { '+' };
+        return format!("{sign}{first}{point}{rest}e{direction}{:02}", exponent.abs());
     }
-    let plain = format!("{value}");
-    if plain.contains('.') { plain } else { format!("{plain}.0") }
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    if exponent < 0 {
+        return format!("{sign}0.{}{digits}", zeros(-1 - exponent));
+    }
+    let padded = format!("{digits}{}", zeros(exponent + 2 - i32::try_from(digits.len()).unwrap_or(0)));
+    let (whole, part) = padded.split_at(usize::try_from(exponent + 1).unwrap_or(0));
+    format!("{sign}{whole}.{part}")
+}
+
+/// The digits of a number and the power of ten of the first one. Taken from how RFC 8785 writes it: of two shortest forms
+/// that are equally near, that rule and the older one take the even one, and Rust's own does not.
+fn shortest(value: f64) -> (String, i32) {
+    let mut text = Vec::new();
+    if serde_json_canonicalizer::to_writer(&value, &mut text).is_err() {
+        // Not finite: no JSON, and no MAC will fit.
+        return ("0".to_owned(), 0);
+    }
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{part}");
+    let digits = all.trim_start_matches('0');
+    let leading = all.len() - digits.len();
+    let digits = digits.trim_end_matches('0');
+    if digits.is_empty() {
+        return ("0".to_owned(), 0);
+    }
+    let places = i32::try_from(whole.len()).unwrap_or(0) - 1 - i32::try_from(leading).unwrap_or(0);
+    (digits.to_owned(), exponent.parse::<i32>().unwrap_or(0) + places)
 }
 
 struct Reader<'a> {
@@ -245,6 +273,17 @@ mod tests {
             ("1e15", "1000000000000000.0"),
             ("1.5E+200", "1.5e+200"),
             ("-0.0", "-0.0"),
+            ("0.0", "0.0"),
+            ("-12.50", "-12.5"),
+            ("100", "100"),
+            ("100.0", "100.0"),
+            ("0.001", "0.001"),
+            ("1712345678.1230001", "1712345678.1230001"),
+            ("123456789.0e-12", "0.000123456789"),
+            ("-1e22", "-1e+22"),
+            ("1424953923781206.25", "1424953923781206.2"),
+            ("5e-324", "5e-324"),
+            ("1.7976931348623157e308", "1.7976931348623157e+308"),
             ("123456789012345678901234567890", "123456789012345678901234567890"),
         ] {
             let mut out = Vec::new();

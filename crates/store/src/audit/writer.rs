@@ -3,24 +3,26 @@
 //! An append hands its record to the kernel before it returns; one background thread syncs what was written, at the
 //! latest 100 ms later, and then moves the head on. Once something could not be written, nothing more is (invariant 5).
 
+mod background;
+mod prune;
+
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use drawbridge_core::Clock;
 use drawbridge_os::lockfile::{LockFault, LockFile};
 use drawbridge_os::private;
-use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
+use secrecy::ExposeSecret as _;
+use serde_json::{Map, Value};
 
-use super::canonical::{self, Frame, Keyed, hex};
+use self::background::COPY_RECORDS;
+use super::canonical::{self, Frame, Keyed};
 use super::files::{self, Ends};
 use super::head::{self, Head, HeadFile};
-use super::open::{self, Resumed, link_to, new_id, object};
+use super::open::{self, Resumed, link_to, new_id};
 use super::{Appended, AuditFault, AuditKey, AuditPaths, Record, RecordResult};
 use crate::secrets::{SecretStore, entries};
 
@@ -28,12 +30,6 @@ use crate::secrets::{SecretStore, entries};
 const ROTATE_BYTES: u64 = 64 * 1024 * 1024;
 /// …or when its first record is this old.
 const ROTATE_AGE_MS: i64 = 30 * 24 * 3600 * 1000;
-/// How long a record may wait for its sync. Half of what is promised: the sync takes its own time.
-const SYNC_WITHIN: Duration = Duration::from_millis(50);
-/// After so many records, or this long, the secret store gets a copy of the head.
-const COPY_RECORDS: u64 = 64;
-const COPY_WITHIN: Duration = Duration::from_secs(60);
-
 /// When a record is synced to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SyncMode {
@@ -224,46 +220,6 @@ impl AuditLog {
         self.shared.rotate(&mut self.shared.lock())
     }
 
-    /// Removes rotated files whose newest record is older than `older_than`, and returns their names. Their digests go
-    /// into the log first, so that `verify-all` stays sound.
-    ///
-    /// # Errors
-    /// [`AuditFault::Unavailable`] when that cannot be written, or a file cannot be read or removed.
-    pub fn prune(&self, older_than: Duration) -> Result<Vec<String>, AuditFault> {
-        let shared = &self.shared;
-        let fault = |error: io::Error| shared.unavailable(&error.to_string());
-        let age = i64::try_from(older_than.as_millis()).unwrap_or(i64::MAX);
-        let limit = shared.clock.wall().0.saturating_sub(age);
-        let mut doomed = Vec::new();
-        for path in files::older(&shared.paths.log).map_err(fault)? {
-            let ends = Ends::read(&path).map_err(fault)?;
-            // From the oldest on and without gaps, so that what is left is one chain.
-            if ends.last_ts_ms().is_none_or(|newest| newest >= limit) {
-                break;
-            }
-            let digest = file_digest(&path).map_err(fault)?;
-            doomed.push((
-                path.clone(),
-                json!({
-                    "file": files::name(&path),
-                    "file_id": ends.file_id(),
-                    "sha256": digest,
-                    "last_seq": ends.last_seq(),
-                    "last_hmac": ends.last_hmac(),
-                }),
-            ));
-        }
-        for part in doomed.chunks(50) {
-            let facts: Vec<&Value> = part.iter().map(|(_, facts)| facts).collect();
-            self.append(event("LOG_PRUNED", object(json!({ "files": facts }))))?;
-        }
-        for (path, _) in &doomed {
-            fs::remove_file(path).map_err(fault)?;
-        }
-        private::sync_folder(&files::folder(&shared.paths.log)).map_err(fault)?;
-        Ok(doomed.iter().map(|(path, _)| files::name(path)).collect())
-    }
-
     /// Returns the size of the current file.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -423,82 +379,6 @@ impl Shared {
             total: state.total,
         }
     }
-
-    fn sync_until_closed(&self, mut head_file: HeadFile) {
-        let mut state = self.lock();
-        loop {
-            state = wait_while(&self.to_sync, state, |state| !state.dirty && !state.closing);
-            if !state.closing {
-                let waited = self.to_sync.wait_timeout_while(state, SYNC_WITHIN, |state| !state.closing);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
-            let last = state.closing;
-            let (file, head) = (state.file.clone(), self.head(&state));
-            state.dirty = false;
-            drop(state);
-            // The log first: a head may be behind the log, never before it.
-            let synced = file.sync_data().and_then(|()| {
-                if private::has_name(&file) {
-                    Ok(())
-                } else {
-                    Err(io::Error::other("the file was deleted while it was in use"))
-                }
-            });
-            let moved = synced.and_then(|()| head_file.write(&head, &self.mac));
-            let moved = if last { moved.and_then(|()| head_file.sync()) } else { moved };
-            state = self.lock();
-            if let Err(error) = moved {
-                self.latch(&mut state, &error.to_string());
-                return;
-            }
-            if last {
-                return;
-            }
-        }
-    }
-
-    fn copy_until_closed(&self, secrets: &dyn SecretStore) {
-        let cheap = secrets.writes_are_cheap();
-        let idle = |state: &mut State| !state.closing && !state.copy_now && state.uncopied == 0;
-        let early = |state: &mut State| {
-            let enough = cheap && state.uncopied >= COPY_RECORDS;
-            !state.closing && !state.copy_now && !enough
-        };
-        let mut copied = String::new();
-        let mut state = self.lock();
-        loop {
-            state = wait_while(&self.to_copy, state, idle);
-            let waited = self.to_copy.wait_timeout_while(state, COPY_WITHIN, early);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            let (last, head, file) = (state.closing, self.head(&state), state.file.clone());
-            state.copy_now = false;
-            state.uncopied = 0;
-            drop(state);
-            // As with the head file: never before the log itself is on disk.
-            if head.hmac != copied && file.sync_data().is_ok() {
-                let entry = read_entry(secrets);
-                let next = SecretString::from(head::with_copy(entry.as_deref(), &head, &self.mac));
-                match secrets.set(entries::AUDIT_HEAD, &next) {
-                    Ok(()) => copied.clone_from(&head.hmac),
-                    Err(fault) => {
-                        tracing::warn!(%fault, "the head of the audit log was not copied to the secret store")
-                    }
-                }
-            }
-            if last {
-                return;
-            }
-            state = self.lock();
-        }
-    }
-}
-
-fn wait_while<'a>(
-    condition: &Condvar,
-    state: MutexGuard<'a, State>,
-    waits: impl FnMut(&mut State) -> bool,
-) -> MutexGuard<'a, State> {
-    condition.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One record is one call: either the kernel has the whole line, or the append failed.
@@ -532,20 +412,6 @@ pub(super) fn read_entry(secrets: &dyn SecretStore) -> Option<String> {
 
 pub(super) fn copied_head(secrets: &dyn SecretStore, chain: &str, mac: &Keyed) -> Option<Head> {
     head::copy_of(read_entry(secrets).as_deref(), chain, mac)
-}
-
-pub(super) fn file_digest(path: &Path) -> io::Result<String> {
-    use std::io::Read as _;
-    let mut file = File::open(path)?;
-    let mut digest = Sha256::new();
-    let mut chunk = vec![0_u8; 64 * 1024];
-    loop {
-        let read = file.read(&mut chunk)?;
-        if read == 0 {
-            return Ok(hex(&digest.finalize()));
-        }
-        digest.update(&chunk[..read]);
-    }
 }
 
 fn event(op: &'static str, details: Map<String, Value>) -> Record {

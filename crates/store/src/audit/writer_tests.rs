@@ -1,5 +1,9 @@
-use drawbridge_core::{ManualClock, WallMs};
+use std::time::Duration;
 
+use drawbridge_core::{ManualClock, WallMs};
+use serde_json::json;
+
+use super::super::open::object;
 use super::*;
 use crate::audit::{FindingKind, HeadCopy, verify, verify_all};
 
