@@ -10,7 +10,7 @@ use drawbridge_os::root::{Root, RootOptions};
 use drawbridge_store::bindings::{Attachment, Bindings};
 use drawbridge_store::settings::{self, Settings};
 use drawbridge_store::state_dir::Owner;
-use drawbridge_store::undo::{UndoEntry, UndoKind, UndoStore};
+use drawbridge_store::undo::UndoStore;
 use serde_json::json;
 
 use crate::audit;
@@ -67,7 +67,7 @@ pub(crate) fn undo_list(place: &Place, _owner: &Owner, chat: Option<&str>) -> an
     let session = chat
         .map(|id| SessionId::parse(id).with_context(|| format!("{} is not the id of a chat", escape_outside_text(id))))
         .transpose()?;
-    Ok(undo_store(place)?.list(session.as_ref()).iter().map(undo_view).collect())
+    Ok(undo_store(place)?.list(session.as_ref()).iter().map(UndoView::from).collect())
 }
 
 /// Takes changes back, newest first: later ones lie on top of earlier ones.
@@ -87,23 +87,4 @@ pub(crate) fn undo_restore(place: &Place, _owner: &Owner, mut numbers: Vec<u64>)
 
 fn undo_store(place: &Place) -> anyhow::Result<UndoStore> {
     UndoStore::open(&place.folders.state.join("undo"), Arc::new(SystemClock)).context("the undo store cannot be opened")
-}
-
-fn undo_view(entry: &UndoEntry) -> UndoView {
-    let kind = match entry.kind {
-        UndoKind::Created => "create",
-        UndoKind::Replaced => "write",
-        UndoKind::Deleted => "delete",
-        UndoKind::Moved => "move",
-    };
-    UndoView {
-        number: entry.number,
-        at_ms: entry.at.0,
-        session_id: entry.session.clone(),
-        kind: kind.to_owned(),
-        path: escape_outside_text(&entry.path),
-        moved_to: entry.moved_to.as_deref().map(escape_outside_text),
-        bytes: entry.bytes,
-        restored: entry.restored,
-    }
 }

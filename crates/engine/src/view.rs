@@ -3,6 +3,8 @@
 //! Everything here is serialised for the page (its TypeScript types are generated from these) and for the control
 //! socket. Every text that came from outside has been made safe to show already (invariant 4).
 
+use drawbridge_core::escape_outside_text;
+use drawbridge_store::undo::{UndoEntry, UndoKind};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -268,4 +270,25 @@ pub struct ExplainView {
     pub rule: String,
     /// The reason in words.
     pub why: String,
+}
+
+impl From<&UndoEntry> for UndoView {
+    fn from(entry: &UndoEntry) -> Self {
+        let kind = match entry.kind {
+            UndoKind::Created => "create",
+            UndoKind::Replaced => "write",
+            UndoKind::Deleted => "delete",
+            UndoKind::Moved => "move",
+        };
+        Self {
+            number: entry.number,
+            at_ms: entry.at.0,
+            session_id: entry.session.clone(),
+            kind: kind.to_owned(),
+            path: escape_outside_text(&entry.path),
+            moved_to: entry.moved_to.as_deref().map(escape_outside_text),
+            bytes: entry.bytes,
+            restored: entry.restored,
+        }
+    }
 }

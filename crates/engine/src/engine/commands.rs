@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp, escape_outside_text};
+use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp};
 use drawbridge_policy::{ChatAllowance, Network, PolicyState, ShellMode};
-use drawbridge_store::undo::{UndoEntry, UndoKind};
 use serde_json::json;
 
 use super::{Core, chat};
@@ -275,7 +274,7 @@ impl Core {
                 CommandError::new("unknown_chat", format!("{} is not the id of a chat.", shown(text)))
             })?),
         };
-        Ok(Reply::Undo { entries: self.undo.list(session.as_ref()).iter().map(undo_view).collect() })
+        Ok(Reply::Undo { entries: self.undo.list(session.as_ref()).iter().map(UndoView::from).collect() })
     }
 
     async fn undo_restore(&self, mut numbers: Vec<u64>) -> Done {
@@ -337,25 +336,6 @@ pub(super) const fn is_built(power: Power) -> bool {
     match power {
         Power::Files | Power::Attach | Power::Shell => true,
         Power::ComputerUse | Power::Clipboard | Power::LocalModel | Power::Hardware => false,
-    }
-}
-
-fn undo_view(entry: &UndoEntry) -> UndoView {
-    let kind = match entry.kind {
-        UndoKind::Created => "create",
-        UndoKind::Replaced => "write",
-        UndoKind::Deleted => "delete",
-        UndoKind::Moved => "move",
-    };
-    UndoView {
-        number: entry.number,
-        at_ms: entry.at.0,
-        session_id: entry.session.clone(),
-        kind: kind.to_owned(),
-        path: escape_outside_text(&entry.path),
-        moved_to: entry.moved_to.as_deref().map(escape_outside_text),
-        bytes: entry.bytes,
-        restored: entry.restored,
     }
 }
 
