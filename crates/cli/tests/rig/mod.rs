@@ -219,6 +219,8 @@ impl Rig {
             secrets.push(tokens.refresh.expose_secret().to_owned());
         }
         let mut files = files_below(&self.state());
+        // What undo keeps is content, for this user alone.
+        files.retain(|file| !file.starts_with(self.state().join("undo/kept")));
         files.push(self.dir.path().join("engine.log"));
         for file in files {
             let bytes = std::fs::read(&file).unwrap_or_default();
