@@ -40,6 +40,11 @@ const codes = {
   INTERNAL_ERROR: ["It did not work", ""],
 };
 
+const facts = {
+  path: "Path", is_file: "A file", is_dir: "A folder", is_symlink: "A link", size_bytes: "Size", mime_type: "Kind",
+  mtime: "Changed", ctime: "Attributes changed", mode: "Permissions", owner_uid: "Owner's number", owner_gid: "Group's number",
+};
+
 /** What went wrong, as [title, what to do, the machine's own words, code]. */
 export function explain(value) {
   const error = value.reply?.payload;
@@ -104,8 +109,8 @@ function picture(type, payload) {
   }
   if (type === "FILE_STAT_RESPONSE") {
     if (!payload.exists) return [make("p", `Nothing is at ${payload.path}.`)];
-    const text = (key, value) => (/time$/.test(key) ? when(value) : key === "size_bytes" ? `${size(value)} (${value} bytes)` : value === true ? "yes" : value === false ? "no" : String(value ?? ""));
-    return [table(Object.entries(payload).map(([key, value]) => [key, text(key, value)]))];
+    const text = (key, value) => (/time$/.test(key) ? when(value) : key === "size_bytes" ? `${size(value)} (${value} bytes)` : value === true ? "yes" : value === false ? "no" : String(value ?? "unknown"));
+    return [table(Object.entries(facts).filter(([key]) => key in payload).map(([key, label]) => [label, text(key, payload[key])]))];
   }
   return [];
 }
@@ -130,4 +135,12 @@ export function show(words, outcome, retry) {
   el("raw-box").hidden = false;
   el("again").hidden = ok || !retry;
   el("again").onclick = retry ?? null;
+}
+
+/** A word about something whose outcome is seen elsewhere on the page. */
+export function tell(words, tone) {
+  el("verdict").replaceChildren(make("p", words, { class: tone }));
+  el("shown").replaceChildren();
+  el("raw-box").hidden = true;
+  el("again").hidden = true;
 }

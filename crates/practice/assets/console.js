@@ -1,5 +1,5 @@
 // The console: follows the platform's state and leads through the steps from sign-in to operations.
-import { show, make } from "/answers.js";
+import { make, show, tell } from "/answers.js";
 import { browse, closeBrowser } from "/folders.js";
 import { list, forget } from "/files.js";
 import { setUpForm } from "/operations.js";
@@ -29,11 +29,11 @@ export async function call(name, body) {
 export async function act(words, work, quiet = false) {
   if (busy) return null;
   busy = true;
-  const waiting = setTimeout(() => el("verdict").replaceChildren(make("p", `Waiting for Drawbridge: ${words}…`, { class: "note warn" })), 400);
+  const waiting = setTimeout(() => tell(`Waiting for Drawbridge: ${words}…`, "note warn"), 400);
   try {
     const outcome = await work();
     if (!quiet || !outcome.ok) show(words, outcome, () => act(words, work, quiet));
-    else el("verdict").replaceChildren(make("p", `Done: ${words}.`, { class: "soft" }));
+    else tell(`Done: ${words}.`, "soft");
     return outcome.ok ? outcome.value : null;
   } catch {
     el("offline").hidden = false;
@@ -127,7 +127,7 @@ export async function attached() {
 el("address").textContent = location.origin;
 el("command").textContent = `export DRAWBRIDGE_PLATFORM_URL=${location.origin}\ndrawbridge auth\ndrawbridge start`;
 el("machine").onchange = draw;
-el("new-chat").onclick = () => act("a chat was started", async () => {
+el("new-chat").onclick = () => act("start a chat", async () => {
   const two = (n) => String(n).padStart(2, "0"), time = new Date();
   const mark = crypto.getRandomValues(new Uint8Array(2)).reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
   const outcome = await call("chat", { session_id: `chat-${two(time.getHours())}${two(time.getMinutes())}-${mark}` });

@@ -1,7 +1,8 @@
 //! A small platform on loopback to try Drawbridge with and to test it against (spec sections 1, 5, 6 and 15).
 //!
 //! It is a peer of its own: it shares no code with the client, so that a misunderstanding shows. It knows one person,
-//! keeps everything in memory and binds 127.0.0.1 only. The HTTP calls are listed in the `api` module.
+//! keeps everything in memory within bounds and binds 127.0.0.1 only. Its console asks for no password: whoever can open
+//! the address on this computer can use it, web pages of other sites cannot. The HTTP calls are listed in the `api` module.
 #![allow(clippy::unused_async, reason = "axum handlers are async functions")]
 
 mod agent;
