@@ -10,6 +10,7 @@ mod compat;
 mod files;
 mod head;
 mod open;
+mod options;
 mod read;
 mod report;
 mod verify;
@@ -23,10 +24,11 @@ use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 pub use bundle::{Exported, export};
+pub use options::{AuditOptions, SyncMode};
 pub use read::{Found, Tail, show};
 pub use report::{FileReport, Finding, FindingKind, Report};
 pub use verify::{HeadCopy, verify, verify_all};
-pub use writer::{AuditLog, AuditOptions, SyncMode};
+pub use writer::AuditLog;
 
 /// What `verify` must always say beside its result.
 pub const HONEST_LIMIT: &str = "A sound log shows that nobody without the audit key changed it. A program that runs as the same user and can read \

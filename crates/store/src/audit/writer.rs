@@ -23,42 +23,14 @@ use super::canonical::{self, Frame, Keyed};
 use super::files::{self, Ends};
 use super::head::{self, Head, HeadFile};
 use super::open::{self, Resumed, link_to, new_id};
-use super::{Appended, AuditFault, AuditKey, AuditPaths, Record, RecordResult};
+use super::options::{AuditOptions, SyncMode};
+use super::{Appended, AuditFault, AuditPaths, Record, RecordResult};
 use crate::secrets::{SecretStore, entries};
 
 /// A file is rotated at this size…
 const ROTATE_BYTES: u64 = 64 * 1024 * 1024;
 /// …or when its first record is this old.
 const ROTATE_AGE_MS: i64 = 30 * 24 * 3600 * 1000;
-/// When a record is synced to the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SyncMode {
-    /// Within 100 ms, many records at once.
-    #[default]
-    Interval,
-    /// Each record before its append returns.
-    Record,
-}
-
-/// What a log needs.
-#[derive(Debug)]
-pub struct AuditOptions {
-    /// Where.
-    pub paths: AuditPaths,
-    /// The key.
-    pub key: AuditKey,
-    /// As in HELLO.
-    pub machine_id: String,
-    /// Name and version of this program, as in HELLO.
-    pub shim_version: String,
-    /// When to sync.
-    pub sync: SyncMode,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Keeps a copy of the head, out of reach of whoever can only write files.
-    pub secrets: Option<Arc<dyn SecretStore>>,
-}
-
 /// The open log. Dropping it syncs and closes it.
 #[derive(Debug)]
 pub struct AuditLog {

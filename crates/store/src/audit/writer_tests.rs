@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::open::object;
 use super::*;
-use crate::audit::{FindingKind, HeadCopy, verify, verify_all};
+use crate::audit::{AuditKey, FindingKind, HeadCopy, verify, verify_all};
 
 fn options(dir: &Path) -> AuditOptions {
     AuditOptions {
@@ -83,6 +83,7 @@ fn a_second_writer_is_refused() {
 /// `cargo test --release -p drawbridge-store --lib append_takes -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement, not a check"]
+#[expect(clippy::print_stdout, reason = "whoever measures reads it")]
 fn append_takes_this_long() {
     let dir = tempfile::tempdir().unwrap();
     let log =

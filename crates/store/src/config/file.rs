@@ -110,7 +110,13 @@ impl Reader<'_> {
             match value.get_ref() {
                 DeValue::Table(table) if is_table => self.table(&inner, table),
                 _ if is_table => self.fault(at, &value.span(), name.clone(), format!("must be a table: [{name}]")),
-                _ => {
+                DeValue::String(_)
+                | DeValue::Integer(_)
+                | DeValue::Float(_)
+                | DeValue::Boolean(_)
+                | DeValue::Datetime(_)
+                | DeValue::Array(_)
+                | DeValue::Table(_) => {
                     let nearest = nearest(&name);
                     self.faults.push(Fault { at, key: name, what: What::Unknown(nearest) });
                 }

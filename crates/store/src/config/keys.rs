@@ -43,9 +43,9 @@ macro_rules! key {
 
 /// All keys in the order of the contract.
 pub(super) const KEYS: &[Key] = &[
-    key!("platform_url", Some("DRAWBRIDGE_PLATFORM_URL"), platform_url, address_of, show_address),
-    key!("oauth_client_id", oauth_client_id, word, show_text),
-    key!("display_name", display_name, title, show_text),
+    key!("platform_url", Some("DRAWBRIDGE_PLATFORM_URL"), platform_url, address_of, |it: &String| show_address(it)),
+    key!("oauth_client_id", oauth_client_id, word, |it: &String| show_text(it)),
+    key!("display_name", display_name, title, |it: &String| show_text(it)),
     key!("max_concurrent", max_concurrent, count, show_number),
     key!("max_concurrent_commands", max_concurrent_commands, count, show_number),
     key!("max_commands_per_minute", max_commands_per_minute, count, show_number),
@@ -55,7 +55,7 @@ pub(super) const KEYS: &[Key] = &[
     key!("reconnect_base_delay_seconds", reconnect_base_delay_seconds, delay, show_number),
     key!("reconnect_max_delay_seconds", reconnect_max_delay_seconds, delay, show_number),
     key!("reconnect_jitter_seconds", reconnect_jitter_seconds, jitter, show_number),
-    key!("ollama_url", Some("DRAWBRIDGE_OLLAMA_URL"), ollama_url, address_of, show_address),
+    key!("ollama_url", Some("DRAWBRIDGE_OLLAMA_URL"), ollama_url, address_of, |it: &String| show_address(it)),
     key!("enable_shell", enable_shell, switch, show_number),
     key!("enable_computer_use", enable_computer_use, switch, show_number),
     key!("enable_clipboard", enable_clipboard, switch, show_number),
@@ -73,11 +73,11 @@ pub(super) const KEYS: &[Key] = &[
     key!("browse.roots", browse.roots, |raw| folders(raw).map(Some), show_folders),
     key!("audit.sync", audit.sync, |raw| one_of(raw, SYNC), |it: &SyncMode| show_one_of(Some(*it), SYNC)),
     key!("proxy.url", proxy.url, |raw| address_of(raw).map(Some), |it: &Option<String>| it
-        .as_ref()
+        .as_deref()
         .and_then(show_address)),
     // An empty list is a choice: no host is reached without the proxy, whatever the environment says.
     key!("proxy.no_proxy", proxy.no_proxy, |raw| text(raw).map(Some), |it: &Option<String>| it
-        .as_ref()
+        .as_deref()
         .and_then(show_text)),
     key!("tls.extra_roots", tls.extra_roots, |raw| some_path(raw).map(Some), |it: &Option<PathBuf>| it
         .as_deref()
@@ -211,12 +211,12 @@ fn show_number<T: ToString>(value: &T) -> Option<String> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "each key is shown by a function of one shape")]
-fn show_text(value: &String) -> Option<String> {
+fn show_text(value: &str) -> Option<String> {
     Some(quoted(value))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "each key is shown by a function of one shape")]
-fn show_address(value: &String) -> Option<String> {
+fn show_address(value: &str) -> Option<String> {
     Some(quoted(&redacted_url(value)))
 }
 

@@ -77,7 +77,7 @@ impl Shared {
                 match secrets.set(entries::AUDIT_HEAD, &next) {
                     Ok(()) => copied.clone_from(&head.hmac),
                     Err(fault) => {
-                        tracing::warn!(%fault, "the head of the audit log was not copied to the secret store")
+                        tracing::warn!(%fault, "the head of the audit log was not copied to the secret store");
                     }
                 }
             }
