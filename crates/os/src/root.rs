@@ -33,6 +33,8 @@ pub use folder::exchange;
 pub use folder::{Facts, Folder, Kind, Overwrite, RenameFault};
 pub use lexical::{Component, Rules, lexical};
 pub use replace::{Pending, copy_contents, temporary_name};
+#[doc(hidden)]
+pub use replace::{attribute, set_attribute};
 pub use tree::{Survey, TREE_DEPTH_LIMIT, copy_tree, remove_own_tree, remove_tree, survey};
 pub use walk::{Found, Last, Missing, Reached, Spot, Trail};
 

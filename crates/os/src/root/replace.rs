@@ -214,28 +214,52 @@ pub(super) fn copy_attributes(from: &File, to: &File) -> Result<(), PathFault> {
         if name == b"security.capability" {
             continue;
         }
-        let size = match with_name(&name, |name| rustix::fs::fgetxattr(from, name, &mut [0_u8; 0][..])) {
-            Ok(size) => size,
+        let value = match with_name(&name, |name| grown(|buffer| rustix::fs::fgetxattr(from, name, buffer))) {
+            Ok(value) => value,
             Err(Errno::NODATA | Errno::NOTSUP | Errno::PERM | Errno::ACCESS) => continue,
             Err(errno) => return Err(errno.into()),
         };
-        let mut value = vec![0_u8; size];
-        let Ok(size) = with_name(&name, |name| rustix::fs::fgetxattr(from, name, &mut value[..])) else { continue };
-        value.truncate(size);
         tolerate(with_name(&name, |name| rustix::fs::fsetxattr(to, name, &value, XattrFlags::empty())))?;
     }
     Ok(())
 }
 
+/// Returns an extended attribute; none when there is no such or the file system keeps none. Only tests need it.
+#[doc(hidden)]
+#[must_use]
+pub fn attribute(file: &File, name: &CStr) -> Option<Vec<u8>> {
+    grown(|buffer| rustix::fs::fgetxattr(file, name, buffer)).ok()
+}
+
+/// Sets an extended attribute; false when that is not possible. Only tests need it.
+#[doc(hidden)]
+#[must_use]
+pub fn set_attribute(file: &File, name: &CStr, value: &[u8]) -> bool {
+    rustix::fs::fsetxattr(file, name, value, XattrFlags::empty()).is_ok()
+}
+
+/// Reads into a buffer that grows until everything fits. (Asking for the size first gives 0 with these bindings.)
+fn grown(mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut buffer = vec![0_u8; 1024];
+    loop {
+        match read(&mut buffer) {
+            Ok(size) => {
+                buffer.truncate(size);
+                return Ok(buffer);
+            }
+            // The kernel holds no more than 64 KiB of either.
+            Err(Errno::RANGE) if buffer.len() < 1024 * 1024 => buffer.resize(buffer.len() * 4, 0),
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
 fn attribute_names(file: &File) -> Result<Vec<Vec<u8>>, PathFault> {
-    let size = match rustix::fs::flistxattr(file, &mut [0_u8; 0][..]) {
-        Ok(size) => size,
+    let list = match grown(|buffer| rustix::fs::flistxattr(file, buffer)) {
+        Ok(list) => list,
         Err(Errno::NOTSUP) => return Ok(Vec::new()),
         Err(errno) => return Err(errno.into()),
     };
-    let mut list = vec![0_u8; size];
-    let size = rustix::fs::flistxattr(file, &mut list[..])?;
-    list.truncate(size);
     Ok(list.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
 }
 
