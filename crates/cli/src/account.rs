@@ -18,7 +18,7 @@ use drawbridge_store::secrets::NoPlaceForSecrets;
 use tokio::sync::mpsc;
 
 use crate::coded::{CONFIGURATION, coded};
-use crate::place::{Place, Reach};
+use crate::place::{Place, Reach, odd_answer};
 use crate::{browser, configuration, out, signals};
 
 /// How often the engine is asked how the sign-in goes.
@@ -58,10 +58,7 @@ pub(crate) async fn sign_in(no_browser: bool) -> anyhow::Result<u8> {
 async fn by_engine(mut client: Client, no_browser: bool) -> anyhow::Result<u8> {
     let ended = signals::ended()?;
     tokio::pin!(ended);
-    let url = match client.send(&Command::SignIn).await? {
-        Reply::AuthorizeUrl { url } => url,
-        other => bail!("the running Drawbridge answered something else: {other:?}"),
-    };
+    let Reply::AuthorizeUrl { url } = client.send(&Command::SignIn).await? else { return Err(odd_answer()) };
     show(&url, no_browser)?;
     let mut pasted = pasted_lines();
     let started = tokio::time::Instant::now();
@@ -142,10 +139,10 @@ async fn open(place: &Place) -> anyhow::Result<Account> {
 }
 
 fn with_code(fault: AccountError) -> anyhow::Error {
-    match fault {
-        AccountError::Store { .. } | AccountError::Configuration { .. } => coded(CONFIGURATION, fault),
-        other => other.into(),
+    if matches!(fault, AccountError::Store { .. } | AccountError::Configuration { .. }) {
+        return coded(CONFIGURATION, fault);
     }
+    fault.into()
 }
 
 /// Prints the page's address at once, alone on its line, and opens it unless that is not wanted.

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::args::{AuditVerb, KeyArgs};
 use crate::coded::{USAGE, coded};
-use crate::place::{Place, Reach};
+use crate::place::{Place, Reach, odd_answer};
 use crate::{out, signals};
 
 /// How often a followed log is looked at.
@@ -123,10 +123,10 @@ async fn tail(place: &Place, count: Option<usize>, follow: bool) -> anyhow::Resu
 async fn rotate(place: &Place) -> anyhow::Result<u8> {
     require_log(place)?;
     let path = match place.reach().await? {
-        Reach::Running(mut client) => match client.send(&Command::AuditRotate).await? {
-            Reply::Rotated { path } => path,
-            other => bail!("the running Drawbridge answered something else: {other:?}"),
-        },
+        Reach::Running(mut client) => {
+            let Reply::Rotated { path } = client.send(&Command::AuditRotate).await? else { return Err(odd_answer()) };
+            path
+        }
         Reach::Stopped(_owner) => writer(place)?.rotate()?.display().to_string(),
     };
     out::line(&escape_outside_text(&path))?;
@@ -137,11 +137,9 @@ async fn prune(place: &Place, older_than: Duration) -> anyhow::Result<u8> {
     require_log(place)?;
     let files = match place.reach().await? {
         Reach::Running(mut client) => {
-            let older_than_seconds = older_than.as_secs();
-            match client.send(&Command::AuditPrune { older_than_seconds }).await? {
-                Reply::Pruned { files } => files,
-                other => bail!("the running Drawbridge answered something else: {other:?}"),
-            }
+            let ask = Command::AuditPrune { older_than_seconds: older_than.as_secs() };
+            let Reply::Pruned { files } = client.send(&ask).await? else { return Err(odd_answer()) };
+            files
         }
         Reach::Stopped(_owner) => writer(place)?.prune(older_than)?,
     };
@@ -192,7 +190,7 @@ fn writer(place: &Place) -> anyhow::Result<AuditLog> {
 
 /// Notes in the log what a person did while no engine runs, if there is a log that can be written. The act itself does
 /// not depend on it: raising the bridge must work without a passphrase.
-pub(crate) fn note(place: &Place, session: Option<&SessionId>, op: &'static str, details: Value) {
+pub(crate) fn note(place: &Place, session: Option<&SessionId>, op: &'static str, details: Map<String, Value>) {
     if !place.audit_paths().log.exists() {
         return;
     }
@@ -200,10 +198,7 @@ pub(crate) fn note(place: &Place, session: Option<&SessionId>, op: &'static str,
         session_id: session.cloned(),
         request_id: None,
         op: op.into(),
-        details: match details {
-            Value::Object(details) => details,
-            _ => Map::new(),
-        },
+        details,
         result: RecordResult::happened(),
     };
     let noted = writer(place).and_then(|log| Ok(log.append(record)?));

@@ -49,6 +49,11 @@ pub(crate) enum NoKey {
     Missing,
 }
 
+/// The engine's answer does not fit the question: it is of another version. What it said may be secret.
+pub(crate) fn odd_answer() -> anyhow::Error {
+    anyhow::anyhow!("the running Drawbridge answered something else; it may be of another version, so start it again")
+}
+
 impl Place {
     pub(crate) fn from_env() -> anyhow::Result<Self> {
         Ok(Self { folders: Folders::from_env()? })

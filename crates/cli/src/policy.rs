@@ -1,8 +1,6 @@
 //! What policy says, and why: the running engine is asked; else what the next headless start would hold.
 
-use anyhow::bail;
 use drawbridge_core::{SessionId, escape_outside_text};
-use drawbridge_engine::control::ControlError;
 use drawbridge_engine::explain::{OPERATIONS, explain};
 use drawbridge_engine::view::ExplainView;
 use drawbridge_engine::{Command, Reply};
@@ -12,7 +10,7 @@ use drawbridge_store::settings::Settings;
 
 use crate::args::PolicyVerb;
 use crate::coded::{USAGE, coded};
-use crate::place::{Place, Reach};
+use crate::place::{Place, Reach, odd_answer};
 use crate::{configuration, out, start};
 
 pub(crate) async fn run(verb: PolicyVerb) -> anyhow::Result<u8> {
@@ -48,12 +46,9 @@ async fn explained(operations: Vec<String>, chat: Option<String>) -> anyhow::Res
     let stored = if place.exists() {
         match place.reach().await? {
             Reach::Running(mut client) => {
-                return match client.send(&Command::Explain { operations, session_id: chat }).await {
-                    Ok(Reply::Explained { explanations }) => Ok(explanations),
-                    Ok(other) => bail!("the running Drawbridge answered something else: {other:?}"),
-                    Err(ControlError::Refused(refusal)) => Err(refusal.into()),
-                    Err(fault) => Err(fault.into()),
-                };
+                let ask = Command::Explain { operations, session_id: chat };
+                let Reply::Explained { explanations } = client.send(&ask).await? else { return Err(odd_answer()) };
+                return Ok(explanations);
             }
             Reach::Stopped(_owner) => Settings::open(&place.folders.state).1,
         }

@@ -11,7 +11,7 @@ use drawbridge_engine::{Command, Reply};
 use secrecy::SecretString;
 
 use crate::args::Answer;
-use crate::place::{Place, Reach};
+use crate::place::{Place, Reach, odd_answer};
 use crate::{out, stopped};
 
 /// The longest one-time secret, in bytes.
@@ -32,10 +32,11 @@ pub(crate) async fn undo_list(session_id: Option<String>, json: bool) -> anyhow:
         return Ok(0);
     }
     let entries = match place.reach().await? {
-        Reach::Running(mut client) => match client.send(&Command::UndoList { session_id }).await? {
-            Reply::Undo { entries } => entries,
-            other => anyhow::bail!("the running Drawbridge answered something else: {other:?}"),
-        },
+        Reach::Running(mut client) => {
+            let ask = Command::UndoList { session_id };
+            let Reply::Undo { entries } = client.send(&ask).await? else { return Err(odd_answer()) };
+            entries
+        }
         Reach::Stopped(owner) => stopped::undo_list(&place, &owner, session_id.as_deref())?,
     };
     for entry in entries {

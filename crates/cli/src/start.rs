@@ -3,9 +3,10 @@
 
 mod answers;
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use drawbridge_engine::{Command, Engine, EngineOptions, ExitKind, Host, StartError};
 use drawbridge_policy::{PolicyState, ShellMode};
 use drawbridge_store::config::{Config, FlagOverrides, Loaded};
@@ -152,12 +153,8 @@ fn log_to_stderr() {
             EnvFilter::new("info")
         }
     };
-    let made = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .try_init();
-    if let Err(fault) = made.map_err(|fault| anyhow!(fault.to_string())).context("there is no log") {
-        out::complain(&format!("{fault:#}"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if let Err(fault) = log.with_ansi(std::io::stderr().is_terminal()).try_init() {
+        out::complain(&format!("there is no log: {fault}"));
     }
 }

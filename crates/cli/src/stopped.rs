@@ -11,7 +11,7 @@ use drawbridge_store::bindings::{Attachment, Bindings};
 use drawbridge_store::settings::{self, Settings};
 use drawbridge_store::state_dir::Owner;
 use drawbridge_store::undo::UndoStore;
-use serde_json::json;
+use serde_json::{Map, Value};
 
 use crate::audit;
 use crate::place::Place;
@@ -20,7 +20,7 @@ pub(crate) fn set_raised(place: &Place, _owner: &Owner, raised: bool) -> anyhow:
     let before = Settings::open(&place.folders.state).1.raised;
     settings::set_raised(&place.folders.state, raised)?;
     if before != raised {
-        audit::note(place, None, "STOP_ALL", json!({ "raised": raised }));
+        audit::note(place, None, "STOP_ALL", facts([("raised", raised.into())]));
     }
     Ok(())
 }
@@ -59,7 +59,7 @@ pub(crate) fn forget(place: &Place, _owner: &Owner, session_id: &str) -> anyhow:
     if state.chat_allowances.len() != before {
         settings.save(&state)?;
     }
-    audit::note(place, Some(&session), "POLICY_CHANGED", json!({ "revoked": session.as_str() }));
+    audit::note(place, Some(&session), "POLICY_CHANGED", facts([("revoked", session.as_str().into())]));
     Ok(())
 }
 
@@ -80,11 +80,15 @@ pub(crate) fn undo_restore(place: &Place, _owner: &Owner, mut numbers: Vec<u64>)
     let options = RootOptions { protected, home: std::env::home_dir() };
     for number in numbers {
         let restored = undo.restore(number, &|path| Root::open_with(Path::new(path), options.clone()))?;
-        audit::note(place, None, "UNDO_RESTORED", json!({ "number": number, "path": restored.path }));
+        audit::note(place, None, "UNDO_RESTORED", facts([("number", number.into()), ("path", restored.path.into())]));
     }
     Ok(())
 }
 
 fn undo_store(place: &Place) -> anyhow::Result<UndoStore> {
     UndoStore::open(&place.folders.state.join("undo"), Arc::new(SystemClock)).context("the undo store cannot be opened")
+}
+
+fn facts<const N: usize>(facts: [(&str, Value); N]) -> Map<String, Value> {
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

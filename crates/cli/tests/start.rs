@@ -89,6 +89,33 @@ async fn commands_run_with_the_flag_and_see_no_secret_of_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(target_os = "linux"), ignore = "commands are confined on Linux only so far")]
+async fn a_confined_command_writes_in_its_folder_and_reaches_nothing_of_ours() {
+    let rig = Rig::signed_in().await;
+    let started = rig.start(&["--enable-shell", "--shell", "confined"]).await;
+    let (chat, folder) = rig.chat_in(&started, "walls").await;
+    let run = async |line: String| {
+        let answer = rig.ask(&chat, "EXECUTE_COMMAND", json!({ "command": line, "shell": "sh" })).await.unwrap();
+        (answer["exit_code"].clone(), text(&answer["stdout"]))
+    };
+    let state = rig.state();
+
+    assert_eq!(run("echo here > inside".to_owned()).await.0, 0);
+    assert_eq!(std::fs::read_to_string(folder.join("inside")).unwrap(), "here\n");
+    for line in [
+        format!("cat {}/secrets.enc", state.display()),
+        format!("test -S {}/control.sock", state.display()),
+        format!("echo x > {}/audit.log", state.display()),
+        format!("echo x > {}/outside", rig.home().display()),
+    ] {
+        assert_ne!(run(line.clone()).await.0, 0, "{line}");
+    }
+    assert!(!rig.home().join("outside").exists());
+    assert_eq!(started.stop().await, Some(0));
+    rig.expect(0, &["audit", "verify"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_data_link_serves_one_chat_in_one_folder() {
     let rig = Rig::signed_in().await;
     let chat = rig.script.new_chat(Some("chat-1"));
@@ -162,9 +189,16 @@ async fn what_cannot_start_ends_with_78_and_dials_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_keychain_and_a_passphrase_nothing_is_kept() {
     let rig = Rig::new().await;
-    for words in [&["start", "--headless"][..], &["auth", "--no-browser"]] {
+    let dead_bus = "unix:path=/nonexistent/bus";
+    for (words, bus) in [
+        (&["start", "--headless"][..], None),
+        (&["start", "--headless"], Some(dead_bus)),
+        (&["auth", "--no-browser"], None),
+        (&["auth", "--no-browser"], Some(dead_bus)),
+    ] {
         let mut command = rig.command(words);
         command.env_remove("DRAWBRIDGE_KEYCHAIN_PASSPHRASE");
+        command.envs(bus.map(|bus| ("DBUS_SESSION_BUS_ADDRESS", bus)));
         let output = finish(command).await;
         assert_eq!(output.status.code(), Some(78), "{}", said(&output));
         assert!(said(&output).contains("DRAWBRIDGE_KEYCHAIN_PASSPHRASE"), "{}", said(&output));
@@ -305,9 +339,8 @@ async fn the_end_says_goodbye_with_a_close_frame() {
     std::process::Command::new("kill").args(["-TERM", &child.id().unwrap().to_string()]).status().unwrap();
 
     let code = loop {
-        match within(socket.next()).await.unwrap().unwrap() {
-            Message::Close(frame) => break u16::from(frame.unwrap().code),
-            _ => {}
+        if let Message::Close(frame) = within(socket.next()).await.unwrap().unwrap() {
+            break u16::from(frame.unwrap().code);
         }
     };
     assert!([1000, 1001].contains(&code), "{code}");

@@ -66,7 +66,10 @@ impl SecretFile {
     /// [`SecretFault::WrongPassphrase`] and the others; the file stays untouched.
     pub fn open(state_dir: &Path, passphrase: SecretString) -> Result<Self, SecretFault> {
         let path = Self::path(state_dir);
-        private::sweep(&path);
+        // Only in a turn of our own: what looks like a left-over may be what another process is writing.
+        if let Ok(_turn) = LockFile::try_acquire(&path.with_file_name("secrets.lock")) {
+            private::sweep(&path);
+        }
         let known = read(&path, &passphrase)?;
         Ok(Self { path, passphrase, known: Mutex::new(known) })
     }
