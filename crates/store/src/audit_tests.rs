@@ -153,6 +153,15 @@ fn the_tail_begins_with_the_newest_and_follows_across_rotation() {
     // "-" is the LOG_OPENED of the new file.
     let seen: Vec<String> = std::iter::from_fn(next).collect();
     assert_eq!(seen, ["d", "-", "e"]);
+
+    // Twice between two looks.
+    log.append(record("f")).unwrap();
+    log.rotate().unwrap();
+    log.append(record("g")).unwrap();
+    log.rotate().unwrap();
+    let seen: Vec<String> = std::iter::from_fn(|| tail.next_now().unwrap().map(|line| what(&line))).collect();
+    assert_eq!(seen, ["f", "-", "g", "-"]);
+    log.append(record("h")).unwrap();
     let mut all = Tail::open(&rig.paths(), None).unwrap();
     assert_eq!(std::iter::from_fn(|| all.next_now().unwrap()).count(), 2);
 }

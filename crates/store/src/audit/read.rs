@@ -67,7 +67,8 @@ pub struct Tail {
 #[derive(Debug)]
 struct Open {
     file: BufReader<File>,
-    id: u64,
+    /// None where the system has none.
+    id: Option<u64>,
     offset: u64,
     partial: Vec<u8>,
 }
@@ -114,15 +115,35 @@ impl Tail {
             if !is_new {
                 return Ok(None);
             }
-            self.reader = next;
+            // What was added between the last look and the rotation is there for good now.
+            if let Some(reader) = &mut self.reader
+                && let Some(line) = reader.next_line()?
+            {
+                return Ok(Some(line));
+            }
+            let following = self.reader.as_ref().and_then(|reader| reader.id);
+            self.reader = match following.map(|id| self.after(id)).transpose()?.flatten() {
+                Some(between) => Some(between),
+                None => next,
+            };
         }
+    }
+
+    /// Opens the rotated file that came after the one with this id, if another one came between it and the current one.
+    fn after(&self, id: u64) -> io::Result<Option<Open>> {
+        let mut older = files::older(&self.log)?.into_iter();
+        let is_it = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|facts| private::file_id(&facts) == id);
+        if older.by_ref().any(|path| is_it(&path)) {
+            return older.next().map_or(Ok(None), |path| open(&path));
+        }
+        Ok(None)
     }
 }
 
 fn open(log: &Path) -> io::Result<Option<Open>> {
     match File::open(log) {
         Ok(mut file) => {
-            let id = private::file_id(&file.metadata()?);
+            let id = Some(private::file_id(&file.metadata()?)).filter(|id| *id != 0);
             file.seek(SeekFrom::Start(0))?;
             Ok(Some(Open { file: BufReader::new(file), id, offset: 0, partial: Vec::new() }))
         }
