@@ -150,5 +150,11 @@ impl Job {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests that say what they skip"
+)]
 #[path = "files_tests.rs"]
 mod tests;

@@ -1,6 +1,15 @@
 //! Commands through the real shell, full and confined. Has its own `main`, since the confined ones start this very
 //! program again to put on the inner wall, and since adopting orphans concerns a whole process.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test with a main of its own"
+)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

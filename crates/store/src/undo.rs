@@ -242,11 +242,10 @@ impl UndoStore {
                 entry.to = Some(Place::of(root, to));
                 match replaced {
                     None => {}
-                    Some(Replaced::File(file)) => {
-                        if self.keep_content(&mut entry, file, cancelled)?.is_none() {
-                            return Ok(None);
-                        }
-                    }
+                    Some(Replaced::File(file)) => match self.keep_content(&mut entry, file, cancelled)? {
+                        Some(()) => {}
+                        None => return Ok(None),
+                    },
                     Some(Replaced::EmptyFolder(facts)) => {
                         (entry.former, entry.former_folder) = (Some(Former::from(*facts)), true);
                     }
@@ -458,5 +457,11 @@ fn is_whole(entry: &Entry, kept: &Folder) -> bool {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests that say what they skip"
+)]
 #[path = "undo_tests.rs"]
 mod tests;

@@ -213,10 +213,12 @@ async fn read_from<R: tokio::io::AsyncRead + Unpin>(pipe: Option<&mut R>, buffer
 }
 
 fn start_error(shown: &str, confined: bool, fault: &std::io::Error) -> OpError {
-    match fault.kind() {
-        _ if confined => OpError::ConfinementMissing { why: format!("bubblewrap: {fault}") },
-        std::io::ErrorKind::NotFound => OpError::ShellNotAvailable { requested: shown.to_owned() },
-        _ => OpError::CommandStart { program: shown.to_owned(), message: fault.to_string() },
+    if confined {
+        OpError::ConfinementMissing { why: format!("bubblewrap: {fault}") }
+    } else if fault.kind() == std::io::ErrorKind::NotFound {
+        OpError::ShellNotAvailable { requested: shown.to_owned() }
+    } else {
+        OpError::CommandStart { program: shown.to_owned(), message: fault.to_string() }
     }
 }
 
