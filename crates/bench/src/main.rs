@@ -9,7 +9,6 @@
 mod echo;
 mod engine;
 mod figures;
-mod own;
 mod peer;
 mod table;
 
@@ -19,14 +18,9 @@ use figures::{command, growth, idle, raise, start, wire};
 use table::Table;
 
 fn main() -> ExitCode {
-    if let Some(code) = drawbridge_os::sandbox::maybe_confine() {
-        return code;
-    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         // As the engine has it, so that the limit is that of the wire and not of another runtime.
-        Some("--version") => Ok(()),
-        Some("start") if words.len() > 1 => run(tokio::runtime::Builder::new_multi_thread(), own::run(words.clone())),
         Some(echo::ROLE) => run(tokio::runtime::Builder::new_multi_thread(), echo_role(&words)),
         Some(start::KEYCHAIN_ROLE) => run(tokio::runtime::Builder::new_current_thread(), start::in_session()),
         _ => run(tokio::runtime::Builder::new_current_thread(), measure(&words)),
