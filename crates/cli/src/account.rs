@@ -38,6 +38,7 @@ pub(crate) async fn sign_in(no_browser: bool) -> anyhow::Result<u8> {
     let mut pasted = pasted_lines();
     let finish = attempt.finish();
     tokio::pin!(finish, ended);
+    let mut cancelled = false;
     loop {
         tokio::select! {
             done = &mut finish => {
@@ -45,7 +46,10 @@ pub(crate) async fn sign_in(no_browser: bool) -> anyhow::Result<u8> {
                 out::complain("you are signed in");
                 return Ok(0);
             }
-            () = &mut ended => account.cancel_sign_in(),
+            () = &mut ended, if !cancelled => {
+                cancelled = true;
+                account.cancel_sign_in();
+            }
             Some(address) = pasted.recv() => {
                 if let Err(fault) = account.paste_redirect(&address).await {
                     out::complain(&fault.to_string());

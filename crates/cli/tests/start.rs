@@ -102,14 +102,11 @@ async fn a_confined_command_writes_in_its_folder_and_reaches_nothing_of_ours() {
 
     assert_eq!(run("echo here > inside".to_owned()).await.0, 0);
     assert_eq!(std::fs::read_to_string(folder.join("inside")).unwrap(), "here\n");
-    for line in [
-        format!("cat {}/secrets.enc", state.display()),
-        format!("test -S {}/control.sock", state.display()),
-        format!("echo x > {}/audit.log", state.display()),
-        format!("echo x > {}/outside", rig.home().display()),
-    ] {
+    for line in [format!("cat {}/secrets.enc", state.display()), format!("test -S {}/control.sock", state.display())] {
         assert_ne!(run(line.clone()).await.0, 0, "{line}");
     }
+    // These folders lie in /tmp here, of which a confined command has its own: it may write there, but not into ours.
+    run(format!("echo x > {}/audit.log; echo x > {}/outside", state.display(), rig.home().display())).await;
     assert!(!rig.home().join("outside").exists());
     assert_eq!(started.stop().await, Some(0));
     rig.expect(0, &["audit", "verify"]).await;
