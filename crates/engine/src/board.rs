@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::view::{ActivityRow, LinkView, LinkState, Notice};
+use crate::view::{ActivityRow, LinkState, LinkView, Notice};
 
 /// Rows of activity kept for the window. The audit log has them all.
 const ROWS: usize = 200;

@@ -171,6 +171,8 @@ fn fault(err: &keyring::Error) -> KeychainFault {
         }
         Error::Ambiguous(_) => KeychainFault::Failed("an entry is there twice".to_owned()),
         Error::TooLong(..) => KeychainFault::Failed("an entry is too long for it".to_owned()),
-        Error::NoEntry | Error::Invalid(..) | Error::NotSupportedByStore(_) | _ => KeychainFault::Failed("it refused the request".to_owned()),
+        Error::NoEntry | Error::Invalid(..) | Error::NotSupportedByStore(_) | _ => {
+            KeychainFault::Failed("it refused the request".to_owned())
+        }
     }
 }

@@ -146,7 +146,9 @@ fn needs_question(operation: &Operation) -> bool {
     match operation {
         Operation::File(_) | Operation::Command(_) | Operation::Session(SessionOp::Attach { .. }) => true,
         Operation::Browse(_)
-        | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => false,
+        | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {
+            false
+        }
     }
 }
 

@@ -120,7 +120,14 @@ fn taking_away_is_possible_in_every_state() {
 
 fn any_state() -> impl Strategy<Value = PolicyState> {
     let mode = prop::sample::select(PowerMode::ALL.to_vec());
-    (any::<bool>(), any::<bool>(), any::<bool>(), prop::collection::vec(mode, Power::ALL.len()), any::<bool>(), any::<bool>())
+    (
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        prop::collection::vec(mode, Power::ALL.len()),
+        any::<bool>(),
+        any::<bool>(),
+    )
         .prop_map(|(raised, broken, ui, modes, allowance, locked)| {
             let mut state = PolicyState::defaults();
             state.raised = raised;
