@@ -7,7 +7,7 @@ fn main() {}
 
 #[cfg(feature = "desktop")]
 fn main() -> std::process::ExitCode {
-    drawbridge_desktop::run(|| Ok(scripted::start()))
+    drawbridge_desktop::run(async { Ok(scripted::start()) })
 }
 
 #[cfg(feature = "desktop")]
@@ -15,23 +15,30 @@ mod scripted {
     use std::sync::Arc;
     use std::time::{SystemTime, UNIX_EPOCH};
 
+    use drawbridge_desktop::host::Hosted;
     use drawbridge_engine::view::{
         AccountState, AccountView, ActivityRow, AuditView, ChatView, LinkState, LinkView, PowerView, PromptDetail,
         PromptView, ShellView, Snapshot, UndoView,
     };
     use drawbridge_engine::{Command, EngineHandle, Reply};
+    use tokio::sync::watch;
 
-    pub(crate) fn start() -> EngineHandle {
+    pub(crate) fn start() -> Hosted {
         let (handle, mut side) = EngineHandle::pair(picture());
+        let (tell, ended) = watch::channel(None);
         tokio::spawn(async move {
             while let Some((command, answer)) = side.commands.recv().await {
                 let mut next = (**side.snapshots.borrow()).clone();
+                let last = command == Command::Shutdown;
                 let reply = apply(&mut next, command);
                 side.snapshots.send_replace(Arc::new(next));
                 let _ = answer.send(Ok(reply));
+                if last {
+                    tell.send_replace(Some(0));
+                }
             }
         });
-        handle
+        Hosted { handle, ended }
     }
 
     fn apply(next: &mut Snapshot, command: Command) -> Reply {

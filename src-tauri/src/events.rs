@@ -15,6 +15,7 @@ const SNAPSHOT: &str = "snapshot";
 pub(crate) fn follow(app: AppHandle, mut snapshots: watch::Receiver<Arc<Snapshot>>) {
     tauri::async_runtime::spawn(async move {
         let mut newest_prompt = 0;
+        let mut asking = false;
         while snapshots.changed().await.is_ok() {
             let snapshot = snapshots.borrow_and_update().clone();
             shell::show_in_tray(&app, Arc::clone(&snapshot));
@@ -24,7 +25,11 @@ pub(crate) fn follow(app: AppHandle, mut snapshots: watch::Receiver<Arc<Snapshot
             let newest = snapshot.prompts.iter().map(|prompt| prompt.id).max().unwrap_or(0);
             if newest > newest_prompt {
                 newest_prompt = newest;
-                window::open(&app);
+                window::open_for_question(&app);
+                asking = true;
+            } else if asking && snapshot.prompts.is_empty() {
+                asking = false;
+                window::calm(&app);
             }
         }
     });

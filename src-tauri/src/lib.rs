@@ -18,3 +18,13 @@ mod window;
 
 #[cfg(feature = "desktop")]
 pub use shell::run;
+
+/// Writes the program's own log where it was started. `DRAWBRIDGE_LOG` says how much.
+#[cfg(feature = "desktop")]
+pub fn log_to_stderr() {
+    use tracing_subscriber::EnvFilter;
+    let wanted = std::env::var("DRAWBRIDGE_LOG").ok().filter(|text| !text.is_empty());
+    let filter = wanted.and_then(|text| EnvFilter::try_new(text).ok()).unwrap_or_else(|| EnvFilter::new("info"));
+    // A log that is there already stays.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}

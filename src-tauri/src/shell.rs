@@ -1,15 +1,18 @@
 //! Puts the parts together and keeps the program alive while its tray is there.
 
 use std::cell::RefCell;
+use std::future::Future;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drawbridge_engine::view::Snapshot;
-use drawbridge_engine::{Command, CommandError, EngineHandle};
+use drawbridge_engine::{Command, EngineHandle};
 use serde::Serialize;
 use tauri::{AppHandle, Manager, RunEvent};
+use tokio::sync::watch;
 
+use crate::host::{self, Hosted, NoEngine};
 use crate::{commands, events, tray, window};
 
 /// What the page must know of the desktop around it.
@@ -20,9 +23,9 @@ pub(crate) struct DesktopView {
 }
 
 /// What the desktop shell keeps between events.
-#[derive(Default)]
 pub(crate) struct Shell {
     tray: AtomicBool,
+    ended: watch::Receiver<Option<u8>>,
 }
 
 thread_local! {
@@ -51,22 +54,15 @@ pub(crate) fn show_in_tray(app: &AppHandle, snapshot: Arc<Snapshot>) {
 }
 
 /// Runs the application around the engine that `start` gives, until the person quits.
-pub fn run(start: impl FnOnce() -> Result<EngineHandle, CommandError>) -> ExitCode {
-    let engine = match tauri::async_runtime::block_on(async { start() }) {
-        Ok(engine) => engine,
-        Err(error) => {
-            tracing::error!(code = error.code, "the engine did not start");
-            rfd::MessageDialog::new()
-                .set_level(rfd::MessageLevel::Error)
-                .set_title("Drawbridge cannot start")
-                .set_description(&error.message)
-                .show();
-            return ExitCode::from(78);
-        }
+pub fn run(start: impl Future<Output = Result<Hosted, NoEngine>>) -> ExitCode {
+    let hosted = match tauri::async_runtime::block_on(start) {
+        Ok(hosted) => hosted,
+        Err(reason) => return tell(&reason),
     };
+    let engine = hosted.handle.clone();
     let app = tauri::Builder::default()
         .manage(engine.clone())
-        .manage(Shell::default())
+        .manage(Shell { tray: AtomicBool::new(false), ended: hosted.ended })
         .invoke_handler(tauri::generate_handler![
             commands::snapshot,
             commands::send,
@@ -89,15 +85,24 @@ pub fn run(start: impl FnOnce() -> Result<EngineHandle, CommandError>) -> ExitCo
     let code = app.run_return(|app, event| {
         if let RunEvent::ExitRequested { code: None, api, .. } = event {
             // The last window closed. With a tray that is normal; without one the program would live on unseen.
-            if app.state::<Shell>().has_tray() {
-                api.prevent_exit();
-            } else {
+            api.prevent_exit();
+            if !app.state::<Shell>().has_tray() {
                 quit(app);
-                api.prevent_exit();
             }
         }
     });
     ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// Says why there is no engine: in a dialog, and where the program was started.
+fn tell(reason: &NoEngine) -> ExitCode {
+    tracing::error!(title = reason.title, "{}", reason.message);
+    rfd::MessageDialog::new()
+        .set_level(if reason.exit == 0 { rfd::MessageLevel::Info } else { rfd::MessageLevel::Error })
+        .set_title(&reason.title)
+        .set_description(&reason.message)
+        .show();
+    ExitCode::from(reason.exit)
 }
 
 fn begin(app: &AppHandle, engine: &EngineHandle) {
@@ -105,12 +110,13 @@ fn begin(app: &AppHandle, engine: &EngineHandle) {
     match tray::Adapter::build(app, &first) {
         Ok(adapter) => {
             TRAY.set(Some(adapter));
-            app.state::<Shell>().tray.store(true, Ordering::Release);
+            app.state::<Shell>().tray.store(tray::is_shown(), Ordering::Release);
         }
         Err(error) => tracing::warn!(%error, "no tray: the window stays open"),
     }
     window::open(app);
     events::follow(app.clone(), engine.subscribe());
+    follow_the_end(app);
 }
 
 /// Ends the engine in order, then the program.
@@ -118,10 +124,28 @@ pub(crate) fn quit(app: &AppHandle) {
     let app = app.clone();
     tauri::async_runtime::spawn(async move {
         let engine = app.state::<EngineHandle>().inner().clone();
-        if let Err(error) = engine.send(Command::Shutdown).await {
-            tracing::warn!(code = error.code, "the engine was gone already");
-        }
+        let ended = app.state::<Shell>().ended.clone();
+        host::end(&engine, ended).await;
         app.exit(0);
+    });
+}
+
+/// Ends the program when its engine has ended, or when the session does.
+fn follow_the_end(app: &AppHandle) {
+    let (inner, mut ended) = (app.clone(), app.state::<Shell>().ended.clone());
+    tauri::async_runtime::spawn(async move {
+        let code = ended.wait_for(Option::is_some).await.ok().and_then(|code| *code);
+        inner.exit(i32::from(code.unwrap_or(1)));
+    });
+    let app = app.clone();
+    tauri::async_runtime::spawn(async move {
+        match host::told_to_end() {
+            Ok(told) => {
+                told.await;
+                quit(&app);
+            }
+            Err(error) => tracing::warn!(%error, "signals cannot be heard"),
+        }
     });
 }
 

@@ -3,10 +3,12 @@
 //! Everything works from the menu alone, since on many desktops a click on the icon never reaches the program.
 
 mod adapter;
+mod presence;
 
 use drawbridge_engine::view::{AccountState, LinkState, Snapshot};
 
 pub(crate) use adapter::Adapter;
+pub(crate) use presence::is_shown;
 
 /// What the icon shows, from the most to the least urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
