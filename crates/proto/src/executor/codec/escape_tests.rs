@@ -24,6 +24,13 @@ fn every_ascii_character_is_spelled_as_serde_spells_it_at_every_place_of_a_word(
 }
 
 #[test]
+fn the_two_ways_to_count_agree_on_every_byte() {
+    for byte in 0..=u8::MAX {
+        assert_eq!(1 + usize::from(extra(byte)), cost(byte), "{byte:#x}");
+    }
+}
+
+#[test]
 fn a_cut_never_falls_into_a_letter() {
     let ticks = "✓✓✓";
     assert_eq!(fit(ticks, 3, 99), "✓");
