@@ -4,6 +4,7 @@
 //! requests it started: when it ends, they have ended.
 
 mod connection;
+mod farewell;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

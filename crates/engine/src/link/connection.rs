@@ -12,13 +12,13 @@ use drawbridge_proto::executor::dialer::Dialer;
 use drawbridge_proto::executor::machine::{
     Effect, End, Machine, MachineConfig, Negotiated, Note, Pace, Retry, Role, StatusFacts,
 };
-use futures_util::{Sink, SinkExt, StreamExt};
+use futures_util::{Sink, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_util::sync::CancellationToken;
 
+use super::farewell::farewell;
 use super::{LinkStatus, Order, Purpose, Shared, show, sleep_until};
 use crate::dial::Socket;
 use crate::dispatcher::Job;
@@ -58,6 +58,7 @@ pub(super) async fn serve(
         out: VecDeque::new(),
         flushing: false,
         close: None,
+        closed_by_peer: false,
         tasks: JoinSet::new(),
         running: BTreeMap::new(),
         all: CancellationToken::new(),
@@ -77,6 +78,8 @@ struct Connection {
     out: VecDeque<Message>,
     flushing: bool,
     close: Option<(u16, String)>,
+    /// The peer's close frame was read: all that may follow is the answer to it.
+    closed_by_peer: bool,
     tasks: JoinSet<(RequestId, Option<Reply>)>,
     running: BTreeMap<RequestId, CancellationToken>,
     all: CancellationToken,
@@ -181,6 +184,7 @@ impl Connection {
                 Vec::new()
             }
             Message::Close(frame) => {
+                self.closed_by_peer = true;
                 let (code, reason) = match &frame {
                     Some(frame) => (Some(u16::from(frame.code)), frame.reason.as_str()),
                     None => (None, ""),
@@ -284,17 +288,7 @@ impl Connection {
     async fn finish(&mut self) {
         let (code, reason) = self.close.take().unwrap_or((1000, String::new()));
         self.all.cancel();
-        let goodbye = async {
-            while let Some(message) = self.out.pop_front() {
-                self.socket.feed(message).await?;
-            }
-            let frame = CloseFrame { code: code.into(), reason: reason.into() };
-            self.socket.close(Some(frame)).await?;
-            while let Some(frame) = self.socket.next().await {
-                frame?;
-            }
-            Ok::<(), WsError>(())
-        };
+        let goodbye = farewell(&mut self.socket, &mut self.out, (code, reason), self.closed_by_peer);
         match tokio::time::timeout(CLOSE_WAIT, goodbye).await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => tracing::debug!(%fault, "the connection was gone before its goodbye"),
