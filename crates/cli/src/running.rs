@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use drawbridge_core::escape_outside_text;
@@ -14,13 +15,23 @@ use crate::args::Answer;
 use crate::place::{Place, Reach, odd_answer};
 use crate::{out, stopped};
 
+/// The engine's picture may be behind by so much, and is looked at this often.
+const PICTURE_LAG: Duration = Duration::from_secs(1);
+const PICTURE_LOOK: Duration = Duration::from_millis(20);
 /// The longest one-time secret, in bytes.
 const SECRET_LIMIT_BYTES: u64 = 1024;
 
 pub(crate) async fn set_raised(raised: bool) -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     match place.reach().await? {
-        Reach::Running(mut client) => drop(client.send(&Command::SetRaised { raised }).await?),
+        Reach::Running(mut client) => {
+            client.send(&Command::SetRaised { raised }).await?;
+            // It holds already; the engine's picture follows a moment later, and who asks for it next must see it.
+            let give_up = tokio::time::Instant::now() + PICTURE_LAG;
+            while client.snapshot().await?.raised != raised && tokio::time::Instant::now() < give_up {
+                tokio::time::sleep(PICTURE_LOOK).await;
+            }
+        }
         Reach::Stopped(owner) => stopped::set_raised(&place, &owner, raised)?,
     }
     Ok(0)
