@@ -1,71 +1,129 @@
 #!/usr/bin/python3
-"""Drives the real window through WebKitWebDriver and the tray over D-Bus. Run it under scripts/desk.sh.
+"""The main job, seen from the chair: sign in, attach a folder, let the platform write and run a command, stop everything.
 
-DESK_BIN is the program to drive. Pictures go to artefacts/.
+The real program with its real engine against `drawbridge practice`; the window is driven through WebKitWebDriver, the tray
+over D-Bus. Run it under scripts/desk.sh. DESK_BIN is the folder of the built programs. Pictures go to artefacts/.
 """
 import os
+import pathlib
+import tempfile
+import urllib.request
 
-from desktop_window import Tray, Window, until
+from desktop_window import Platform, Tray, Window, until
 
 
 def main():
-    window = Window(os.environ["DESK_BIN"])
-    try:
-        window.sees("Lowered: agents can act")
-        window.sees("Quarterly report")
-        window.picture("chats")
-        # The policy of the page really holds in this web view: no code made from text.
-        refused = window.script("try { new Function('return 1')(); return 'ran' } catch (error) { return error.name }")
-        assert refused == "EvalError", refused
-        denied = window.call(
-            "POST",
-            window.session + "/execute/async",
-            {
-                "script": "const done = arguments[0]; window.__TAURI_INTERNALS__.invoke('send', {command: {command: 'shutdown'}})"
-                ".then(() => done('ran'), error => done(error.code))",
-                "args": [],
-            },
-        )
-        assert denied == "not_for_the_page", denied
-
-        for page, words in (("powers", "Confined"), ("activity", "FILE_WRITE"), ("undo", "summary.md"), ("account", "Audit log")):
-            window.click(f"#nav-{page}")
-            window.sees(words)
-            window.picture(page)
-
-        tray = Tray()
-        assert any(line.startswith("Working") for line in tray.lines()), tray.lines()
-        window.click("#raise")
-        window.sees("Raised: nothing can act")
-        until("the tray says raised", lambda: "Raised: nothing can act" in tray.lines())
-        window.picture("raised")
-        tray.click("Lower the bridge")
-        window.sees("Lowered: agents can act")
-
-        window.click("#nav-activity")
-        window.call(
-            "POST",
-            window.session + "/execute/async",
-            {"script": "const done = arguments[0]; window.__TAURI_INTERNALS__.invoke('send', {command: {command: 'connect'}}).then(done, done)", "args": []},
-        )
-        window.sees("Run the command")
-        until("deny has the focus", lambda: window.script("return document.activeElement.id") == "prompt-deny")
-        window.sees("PAINTED")
-        window.picture("prompt")
-        window.keys("\ue00c")
-        window.sees("Deny")
-        until("the question is gone", lambda: "Run the command" not in window.text())
-
-        # Twice the size is half the room: the page must not scroll sideways.
-        window.script("document.documentElement.style.zoom = 2")
-        assert window.script("return document.documentElement.scrollWidth <= window.innerWidth + 1"), "sideways at 200 %"
-        window.picture("zoom-200")
-        tray.click("Open Drawbridge")
-        tray.click("Quit")
-        until("the program has left the bus", lambda: not tray.bus.name_has_owner(tray.name))
-    finally:
-        window.close()
+    programs = pathlib.Path(os.environ["DESK_BIN"])
+    home = pathlib.Path(os.environ["HOME"])
+    folder = home / "Quarterly report"
+    folder.mkdir()
+    (folder / "figures.csv").write_text("month,sold\nmarch,1200\n")
+    state = tempfile.mkdtemp(dir=home)
+    with Platform(programs / "drawbridge") as platform:
+        os.environ |= {
+            "DRAWBRIDGE_PLATFORM_URL": platform.address,
+            "DRAWBRIDGE_STATE_DIR": state,
+            # Nobody sits here: the browser is played below.
+            "BROWSER": "/bin/true",
+        }
+        window = Window(str(programs / "drawbridge-desktop"))
+        try:
+            story(window, platform, folder)
+        finally:
+            window.close()
     print("window and tray: all seen")
+
+
+def story(window, platform, folder):
+    window.sees("Nothing can act")
+    window.picture("signed-out")
+    # The policy of the page really holds in this web view: no code made from text.
+    refused = window.script("try { new Function('return 1')(); return 'ran' } catch (error) { return error.name }")
+    assert refused == "EvalError", refused
+    assert window.invoke("send", {"command": {"command": "shutdown"}}) == "not_for_the_page"
+
+    window.click("#sign-in")
+    window.sees("Finish signing in")
+    window.picture("signing-in")
+    platform.call("consent", mode="allow")
+    authorize = until("the sign-in address", lambda: window.script("return document.querySelector('#authorize-url')?.value"))
+    with urllib.request.urlopen(authorize, timeout=20) as page:
+        page.read()
+    window.sees("Waiting for a folder")
+    window.picture("signed-in")
+
+    machine = platform.machine()
+    chat = platform.call("chat", session_id="quarterly-report")["session_id"]
+    # The question is answered in the window while the platform waits for the folder.
+    asked = platform.later("attach", machine_id=machine, session_id=chat, **platform.browse_to(window, machine, folder))
+    answer(window, "attach")
+    asked.result(timeout=60)
+    window.sees("Agents can work in 1 folder")
+
+    done = platform.operate(chat, "FILE_WRITE", path="summary.md", content="# Summary\n\n1200 sold in March.\n", encoding="utf-8")
+    assert done["type"] == "ACK" or "error" not in str(done.get("type", "")).lower(), done
+    assert (folder / "summary.md").read_text().startswith("# Summary")
+    platform.operate(chat, "FILE_READ", path="figures.csv")
+    platform.operate(chat, "FILE_WRITE", path="summary.md", content="# Summary\n\n1200 sold in March, 900 in April.\n", encoding="utf-8")
+    platform.operate(chat, "FILE_READ", path="../outside.txt")
+    window.click("#nav-activity")
+    window.sees("FILE_WRITE")
+    window.sees("summary.md")
+
+    window.click("#nav-powers")
+    window.sees("Commands")
+    window.script(
+        "const box = document.querySelector('#power-shell'); box.value = 'ask_each_time';"
+        "box.dispatchEvent(new Event('change', { bubbles: true }))"
+    )
+    until("commands are on", lambda: window.script("return document.querySelector('#power-shell').value") == "ask_each_time")
+    window.sees("Confined")
+    window.picture("powers")
+    platform.offers(machine, "shell")
+    ran = platform.later("operate", session_id=chat, type="EXECUTE_COMMAND", payload={"argv": ["wc", "-l", "figures.csv"]}, limit_ms=60000)
+    window.sees("wc")
+    until("deny has the focus", lambda: window.script("return document.activeElement.id") == "prompt-deny")
+    window.picture("prompt")
+    answer(window, "command")
+    result = ran.result(timeout=60)
+    assert "figures.csv" in str(result), result
+
+    window.click("#nav-activity")
+    window.sees("EXECUTE_COMMAND")
+    window.picture("activity")
+    window.click("#nav-undo")
+    window.sees("summary.md")
+    window.picture("undo")
+    window.click("#nav-account")
+    window.sees("Audit log")
+    window.picture("account")
+    window.click("#nav-chats")
+    window.sees("Quarterly report")
+    window.picture("chats")
+    # Twice the size is half the room: the page must not scroll sideways.
+    window.script("document.documentElement.style.zoom = 2")
+    window.picture("zoom-200")
+    assert window.script("return document.documentElement.scrollWidth <= window.innerWidth + 1"), "sideways at 200 %"
+    window.script("document.documentElement.style.zoom = ''")
+
+    tray = Tray()
+    window.click("#raise")
+    window.sees("The bridge is raised")
+    until("the tray says raised", lambda: "Raised: nothing can act" in tray.lines())
+    window.picture("raised")
+    tray.click("Lower the bridge")
+    window.sees("Waiting for a folder")
+    tray.click("Raise the bridge")
+    window.sees("The bridge is raised")
+    tray.click("Open Drawbridge")
+    tray.click("Quit")
+    until("the program has left the bus", lambda: not tray.bus.name_has_owner(tray.name))
+
+
+def answer(window, what):
+    window.sees("An agent asks")
+    window.click("#prompt-once")
+    until(f"the question about the {what} is gone", lambda: "An agent asks" not in window.text())
 
 
 main()

@@ -1,8 +1,10 @@
 """The real window through WebKitWebDriver and the tray over D-Bus: what the window tests share."""
 import base64
+import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -59,6 +61,11 @@ class Window:
     def script(self, text):
         return self.call("POST", self.session + "/execute/sync", {"script": text, "args": []})
 
+    def invoke(self, command, arguments):
+        """Calls a command as the page would; gives what came back, or the code of the refusal."""
+        call = "const [name, given, done] = arguments; window.__TAURI_INTERNALS__.invoke(name, given).then(done, error => done(error.code))"
+        return self.call("POST", self.session + "/execute/async", {"script": call, "args": [command, arguments]})
+
     def text(self):
         return self.script("return document.body.innerText")
 
@@ -88,7 +95,85 @@ class Window:
     def close(self):
         self.answers("DELETE", self.session)
         self.driver.terminate()
-        self.driver.wait()
+        try:
+            self.driver.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.driver.kill()
+
+
+class Platform:
+    """`drawbridge practice` and its calls."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program, "practice", "--port", "0"], stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        with urllib.request.urlopen(self.address, timeout=20) as page:
+            self.token = re.search(r'name="token" content="([^"]+)"', page.read().decode()).group(1)
+        self.pool = concurrent.futures.ThreadPoolExecutor()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    def ask(self, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"x-practice-token": self.token, "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.address}/api/practice/{path}", data, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=90) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"{path}: {error.read().decode()}") from error
+
+    def call(self, name, **body):
+        return self.ask(name, body)
+
+    def later(self, name, **body):
+        return self.pool.submit(self.ask, name, body)
+
+    def operate(self, chat, kind, **payload):
+        return self.call("operate", session_id=chat, type=kind, payload=payload, limit_ms=60000)
+
+    def links(self):
+        return self.ask("state?max=0")["links"]
+
+    def machine(self):
+        control = until("the control link", lambda: [link for link in self.links() if "control" in link["scope"]])
+        return control[0]["scope"]["control"]
+
+    def offers(self, machine, capability):
+        """Waits until the machine has said that it can do this, on every link."""
+        until(f"{capability} is offered", lambda: self.links() and all(capability in str(link["granted"]) for link in self.links()))
+
+    def browse_to(self, window, machine, folder):
+        """Walks to a folder as the picker of the platform does, and answers the window's questions on the way."""
+        page = self.answered(window, "browse", machine_id=machine)
+        for name in ["Home", folder.name]:
+            entries = page["entries"]
+            found = next((e for e in entries if e["name"] == name), None) or next(e for e in entries if "ome" in e["name"])
+            place = {"browse_id": page["browse_id"], "directory_ref": found["directory_ref"]}
+            if found["name"] == folder.name:
+                return place
+            page = self.answered(window, "browse", machine_id=machine, **place)
+        raise RuntimeError(f"{folder} was not offered")
+
+    def answered(self, window, name, **body):
+        waiting = self.later(name, **body)
+
+        def look():
+            if not waiting.done() and "An agent asks" in window.text():
+                window.click("#prompt-once")
+            return waiting.done()
+
+        until(f"an answer to {name}", look, 60)
+        return waiting.result()
 
 
 class Tray:
