@@ -175,6 +175,11 @@ async fn full() {
     }
     rig.sh("true").await.unwrap();
     assert!(zombies() <= 1, "{} zombies", zombies());
+    // Orphans that end while their command goes on do not pile up: the command itself waits until they are gone.
+    let orphans = "for n in $(seq 300); do (sleep 0 &); done; \
+                   while grep -qsE \"^[0-9]+ \\(sleep\\) Z $PPID \" /proc/[0-9]*/stat; do sleep 0.05; done";
+    let reaped = rig.sh(orphans).await.unwrap();
+    assert!(!reaped.timed_out && reaped.exit_code == 0, "orphans were not reaped: {}", reaped.stderr);
 
     let mut few = Rig::new(ShellMode::Full);
     few.limits.max_file_size_bytes = 1000;

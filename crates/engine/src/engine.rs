@@ -34,6 +34,7 @@ use crate::sessions::Sessions;
 use crate::view::{AccountState, LinkState, LinkView};
 
 use build::LegacySession;
+use publish::Publisher;
 pub use options::{EngineOptions, Host, Overlay};
 pub use start_error::StartError;
 
@@ -126,6 +127,7 @@ struct Core {
     signed_in: (mpsc::Sender<bool>, mpsc::Receiver<bool>),
     stop: CancellationToken,
     control_socket: Option<JoinHandle<()>>,
+    publish: Publisher,
     publisher: JoinHandle<()>,
     /// Held to the very end: nobody else may touch the state folder before.
     _owner: Owner,
@@ -151,6 +153,7 @@ impl Core {
                 Some((command, answer)) = commands.recv() => {
                     let last = command == Command::Shutdown;
                     let result = self.on_command(command).await;
+                    self.publish.now();
                     let _ = answer.send(result);
                     if last {
                         break ExitKind::Stopped;

@@ -22,6 +22,7 @@ use unix as system;
 use std::ffi::OsString;
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdout};
 
@@ -29,6 +30,9 @@ use crate::root::Folder;
 
 /// The variable by which everything that a command starts is recognised.
 pub const MARKER_VARIABLE: &str = "DRAWBRIDGE_COMMAND";
+
+/// How often ended orphans are looked for while a command runs.
+const REAP_EVERY: Duration = Duration::from_millis(100);
 
 /// The number at which a program finds the handle that it was passed.
 pub const PASSED_NUMBER: RawFd = 3;
@@ -69,7 +73,15 @@ impl Running {
     /// # Errors
     /// When the system does not tell.
     pub async fn wait(&mut self) -> std::io::Result<i32> {
-        self.child.wait().await
+        loop {
+            tokio::select! {
+                code = self.child.wait() => return code,
+                () = tokio::time::sleep(REAP_EVERY) => {
+                    // Orphans that end while a long command runs are ours to reap: unreaped they fill the process table.
+                    let _ = tokio::task::spawn_blocking(system::reap_strays).await;
+                }
+            }
+        }
     }
 
     /// Returns the handle on everything that the command started.

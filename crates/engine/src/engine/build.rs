@@ -23,11 +23,11 @@ use drawbridge_store::settings::Settings;
 use drawbridge_store::state_dir::{Owner, StateDir};
 use drawbridge_store::undo::UndoStore;
 use secrecy::SecretString;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::options::EngineOptions;
-use super::publish::{self, Sources};
+use super::publish::{Publisher, Sources};
 use super::start_error::StartError;
 use super::{Core, Engine, OpenRoot};
 use crate::account::{Account, AccountOptions, PlatformUrl};
@@ -151,8 +151,8 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         look_at_walls(shell.clone(), board.clone());
     }
     let (commands, inbox) = mpsc::channel(COMMAND_QUEUE);
-    let (pictures, watched) = watch::channel(Arc::new(sources.compose()));
-    let publisher = tokio::spawn(publish::keep_publishing(sources, pictures));
+    let (publish, watched) = Publisher::new(sources);
+    let publisher = tokio::spawn(publish.clone().keep_publishing());
     let handle = EngineHandle { commands, snapshots: watched };
     let stop = CancellationToken::new();
     let control_socket = serve_control(&handle, opened.socket_path, options.answer_secret.clone(), &stop);
@@ -176,6 +176,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         signed_in: mpsc::channel(4),
         stop: stop.clone(),
         control_socket: Some(control_socket),
+        publish,
         publisher,
         _owner: opened.owner,
     };

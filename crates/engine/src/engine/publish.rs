@@ -96,21 +96,39 @@ impl Sources {
     }
 }
 
-/// Sends a new picture after every change until the engine ends.
-pub(super) async fn keep_publishing(sources: Sources, out: watch::Sender<Arc<Snapshot>>) {
-    let mut account = sources.account.subscribe();
-    loop {
-        tokio::select! {
-            () = sources.board.changed() => {}
-            changed = account.changed() => {
-                if changed.is_err() {
-                    return;
+/// Sends pictures. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Publisher {
+    sources: Arc<Sources>,
+    out: watch::Sender<Arc<Snapshot>>,
+}
+
+impl Publisher {
+    /// Takes what pictures are composed from, and returns where they can be seen.
+    pub(super) fn new(sources: Sources) -> (Self, watch::Receiver<Arc<Snapshot>>) {
+        let (out, watched) = watch::channel(Arc::new(sources.compose()));
+        (Self { sources: Arc::new(sources), out }, watched)
+    }
+
+    /// Shows what has changed before a command is acknowledged: whoever asked must not see the old picture.
+    pub(super) fn now(&self) {
+        self.out.send_replace(Arc::new(self.sources.compose()));
+    }
+
+    /// Sends a new picture after every change until the engine ends.
+    pub(super) async fn keep_publishing(self) {
+        let mut account = self.sources.account.subscribe();
+        loop {
+            tokio::select! {
+                () = self.sources.board.changed() => {}
+                changed = account.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
                 }
             }
-        }
-        tokio::time::sleep(GATHER).await;
-        if out.send(Arc::new(sources.compose())).is_err() {
-            return;
+            tokio::time::sleep(GATHER).await;
+            self.now();
         }
     }
 }

@@ -277,7 +277,7 @@ fn own_session() -> i32 {
 }
 
 /// Takes ended orphans out of the process table, and nothing that somebody else waits for.
-fn reap_strays() {
+pub(super) fn reap_strays() {
     if !ADOPTING.load(Ordering::Acquire) {
         return;
     }
