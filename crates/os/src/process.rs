@@ -22,6 +22,7 @@ use unix as system;
 use std::ffi::OsString;
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdout};
@@ -207,8 +208,21 @@ pub fn spawn(start: Start) -> std::io::Result<Running> {
     Ok(Running { stdout: Some(stdout), stderr: Some(stderr), child, tree: Tree(tree) })
 }
 
+/// Whose commands this process starts; part of every mark, so that a later run can tell what an earlier one left behind.
+static OWNER: OnceLock<String> = OnceLock::new();
+
+/// Names whose commands this process starts, and ends what an earlier run of the same owner left behind when it was killed.
+/// Returns how many processes that were. The owner is a short word of letters and digits; the caller makes sure that
+/// no other process acts for it. Blocks, at most two seconds. To be called once, before the first command.
+#[must_use]
+pub fn take_over(owner: &str) -> usize {
+    let _ = OWNER.set(owner.to_owned());
+    system::end_left_behind(&format!("{owner}-"))
+}
+
 fn random_marker() -> std::io::Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
-    Ok(bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
+    let random = bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    Ok(OWNER.get().map_or_else(|| random.clone(), |owner| format!("{owner}-{random}")))
 }

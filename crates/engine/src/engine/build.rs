@@ -23,6 +23,7 @@ use drawbridge_store::settings::Settings;
 use drawbridge_store::state_dir::{Owner, StateDir};
 use drawbridge_store::undo::UndoStore;
 use secrecy::SecretString;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -96,7 +97,11 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         return Err(StartError::NotSignedIn);
     }
     process::adopt_orphans().map_err(|fault| system_fault("could not take charge of processes", &fault))?;
+    end_what_was_left(&options.folders.state).await;
 
+    if let Some(fault) = &opened.stored.broken {
+        tracing::warn!(%fault, "the stored settings cannot be read, so everything is refused; mend or remove the file");
+    }
     let board = Arc::new(Board::new());
     let journal = Arc::new(Journal::new(opened.log, opened.log_path, board.clone()));
     let settings = opened.settings;
@@ -318,6 +323,16 @@ fn share(
         on_control: Box::new(move |negotiated: &Negotiated| for_slots.set_slots(negotiated.limits.max_concurrent)),
         on_control_open: Box::new(move || browser.forget_all()),
         numbers: Arc::new(AtomicU64::new(0)),
+    }
+}
+
+/// Ends commands that outlived an engine of this state folder because it was killed. The folder's lock is ours by now.
+async fn end_what_was_left(state: &std::path::Path) {
+    let digest = Sha256::digest(state.as_os_str().as_encoded_bytes());
+    let owner: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let ended = tokio::task::spawn_blocking(move || process::take_over(&owner)).await.unwrap_or_default();
+    if ended > 0 {
+        tracing::warn!(ended, "ended processes that commands of an earlier run had left behind");
     }
 }
 

@@ -17,6 +17,10 @@ use super::{MARKER_VARIABLE, Start, StillAlive};
 /// Trying to end a tree stops after this long.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
 
+/// What an earlier run left behind is looked for so often, with this pause between.
+const LEFT_BEHIND_ROUNDS: usize = 100;
+const LEFT_BEHIND_PAUSE: Duration = Duration::from_millis(20);
+
 static ADOPTING: AtomicBool = AtomicBool::new(false);
 
 /// The first process of each command that is not settled, with its mark. Held while a command starts, so that nobody
@@ -274,6 +278,31 @@ fn own_children() -> Option<Vec<i32>> {
 
 fn own_session() -> i32 {
     rustix::process::getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get())
+}
+
+/// Ends every process whose mark begins like this and that no command of this run owns.
+pub(super) fn end_left_behind(prefix: &str) -> usize {
+    let mut ended = BTreeSet::new();
+    for _ in 0..LEFT_BEHIND_ROUNDS {
+        let owned: Vec<String> = live().values().cloned().collect();
+        let left: Vec<i32> = table()
+            .into_iter()
+            .filter(|process| {
+                process.marker().is_some_and(|marker| marker.starts_with(prefix) && !owned.contains(&marker))
+            })
+            .map(|process| process.pid)
+            .collect();
+        if left.is_empty() {
+            break;
+        }
+        for pid in left {
+            signal(pid, Signal::KILL);
+            ended.insert(pid);
+        }
+        // They are not our children, so their end cannot be waited for.
+        std::thread::sleep(LEFT_BEHIND_PAUSE);
+    }
+    ended.len()
 }
 
 /// Takes ended orphans out of the process table, and nothing that somebody else waits for.
