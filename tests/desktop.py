@@ -58,6 +58,7 @@ def story(window, platform, folder):
     asked = platform.later("attach", machine_id=machine, session_id=chat, **platform.browse_to(window, machine, folder))
     answer(window, "attach")
     asked.result(timeout=60)
+    platform.call("activate", session_id=chat)
     window.sees("Agents can work in 1 folder")
 
     done = platform.operate(chat, "FILE_WRITE", path="summary.md", content="# Summary\n\n1200 sold in March.\n", encoding="utf-8")
@@ -65,7 +66,11 @@ def story(window, platform, folder):
     assert (folder / "summary.md").read_text().startswith("# Summary")
     platform.operate(chat, "FILE_READ", path="figures.csv")
     platform.operate(chat, "FILE_WRITE", path="summary.md", content="# Summary\n\n1200 sold in March, 900 in April.\n", encoding="utf-8")
-    platform.operate(chat, "FILE_READ", path="../outside.txt")
+    try:
+        platform.operate(chat, "FILE_READ", path="../outside.txt")
+        raise AssertionError("a file outside of the folder was read")
+    except RuntimeError as refused:
+        assert "PATH_OUTSIDE_ALLOWED_ROOT" in str(refused), refused
     window.click("#nav-activity")
     window.sees("FILE_WRITE")
     window.sees("summary.md")

@@ -75,6 +75,7 @@ class Window:
     def click(self, selector):
         find = {"using": "css selector", "value": selector}
         found = until(selector, lambda: self.answers_element(find))
+        until(f"{selector} can be pressed", lambda: not self.script(f"return document.querySelector({selector!r})?.disabled"))
         self.call("POST", f"{self.session}/element/{found}/click", {})
 
     def answers_element(self, find):
@@ -89,6 +90,12 @@ class Window:
 
     def picture(self, name):
         PICTURES.mkdir(exist_ok=True)
+        # The picture shows what was painted last: let two frames pass.
+        self.call(
+            "POST",
+            self.session + "/execute/async",
+            {"script": "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))", "args": []},
+        )
         data = base64.b64decode(self.call("GET", self.session + "/screenshot"))
         (PICTURES / f"{name}.png").write_bytes(data)
 

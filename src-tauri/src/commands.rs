@@ -1,12 +1,16 @@
 //! The doors of the page: parse, send, return. Rules live in the engine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use drawbridge_engine::view::Snapshot;
 use drawbridge_engine::{Command, CommandError, EngineHandle, Reply};
 use tauri::State;
 
 use crate::shell::{DesktopView, Shell};
+
+/// A new picture comes within a fraction of this.
+const PICTURE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Returns the present picture.
 #[tauri::command]
@@ -34,9 +38,16 @@ pub(crate) fn desktop(shell: State<'_, Shell>) -> DesktopView {
 
 /// Opens the sign-in page that the engine waits for. The page cannot name an address.
 #[tauri::command]
-pub(crate) fn open_authorize_page(engine: State<'_, EngineHandle>) -> Result<(), CommandError> {
-    match &engine.snapshot().account.authorize_url {
-        Some(url) => open_in_browser(url),
+pub(crate) async fn open_authorize_page(engine: State<'_, EngineHandle>) -> Result<(), CommandError> {
+    let mut snapshots = engine.subscribe();
+    // The picture follows a moment after the answer to the command that started the sign-in.
+    let there = snapshots.wait_for(|snapshot| snapshot.account.authorize_url.is_some());
+    let address = match tokio::time::timeout(PICTURE_WITHIN, there).await {
+        Ok(Ok(snapshot)) => snapshot.account.authorize_url.clone(),
+        Ok(Err(_)) | Err(_) => None,
+    };
+    match address {
+        Some(url) => open_in_browser(&url),
         None => Err(CommandError::new("no_sign_in", "No sign-in is under way. Press Sign in first.")),
     }
 }

@@ -37,7 +37,9 @@ it('puts the focus on Deny, and Escape denies', async () => {
 
 it('answers once, however often it is pressed', async () => {
   render(Prompt, { prompt, waiting: 0 });
-  const once = screen.getByRole('button', { name: 'Allow once' });
+  const once = screen.getByRole<HTMLButtonElement>('button', { name: 'Allow once' });
+  expect(once.disabled).toBe(true);
+  await vi.waitFor(() => expect(once.disabled).toBe(false));
 
   await fireEvent.click(once);
   await fireEvent.click(once);
