@@ -33,6 +33,8 @@ const RETRY_AFTER_LIMIT: Duration = Duration::from_secs(300);
 const PROXY_ANSWER_LIMIT: usize = 8 * 1024;
 /// Room above the largest message, so that an oversize one is recognised as such and not as a broken stream.
 const FRAME_SLACK_BYTES: usize = 64 * 1024;
+/// Bytes taken from the socket at once. The library clears that much before each read, and requests are small.
+const READ_BUFFER_BYTES: usize = 16 * 1024;
 
 /// An open WebSocket to the platform.
 pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -159,6 +161,7 @@ fn limits() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(FRAME_LIMIT_BYTES + FRAME_SLACK_BYTES))
         .max_frame_size(Some(FRAME_LIMIT_BYTES + FRAME_SLACK_BYTES))
+        .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(0)
         .max_write_buffer_size(2 * (FRAME_LIMIT_BYTES + FRAME_SLACK_BYTES))
 }

@@ -107,7 +107,7 @@ impl Dispatcher {
         let act = Act {
             chat: chat.as_ref(),
             request: &request,
-            facts: &facts,
+            facts,
             result: &result,
             error_code: reply.error_code(),
             duration_ms: u64::try_from(self.parts.clock.now().saturating_duration_since(started).as_millis())
@@ -217,19 +217,14 @@ impl Dispatcher {
         }
         let result =
             RecordResult { ok, exit_code, duration_ms: act.duration_ms, error_code: error_code.map(Into::into) };
-        written &= self.parts.journal.write(
-            act.chat,
-            Some(act.request.as_str()),
-            act.facts.op,
-            act.facts.details.clone(),
-            result,
-        );
+        written &=
+            self.parts.journal.write(act.chat, Some(act.request.as_str()), act.facts.op, act.facts.details, result);
         self.parts.board.act(ActivityRow {
             number: 0,
             at_ms: self.parts.clock.wall().0,
             session_id: act.chat.map(|chat| chat.as_str().to_owned()),
             operation: act.facts.op.to_owned(),
-            subject: act.facts.subject.clone(),
+            subject: act.facts.subject,
             ok,
             error_code: error_code.map(str::to_owned),
             duration_ms: act.duration_ms,
@@ -267,7 +262,7 @@ impl Dispatcher {
 struct Act<'a> {
     chat: Option<&'a SessionId>,
     request: &'a RequestId,
-    facts: &'a Facts,
+    facts: Facts,
     result: &'a Result<Outcome, OpError>,
     error_code: Option<&'static str>,
     duration_ms: u64,
