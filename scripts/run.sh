@@ -19,7 +19,7 @@ echo "Practice platform and console: $DRAWBRIDGE_PLATFORM_URL"
 
 if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
   echo "There is no display here, so there is no window: the engine runs beside the practice platform. Ctrl-C ends both."
-  # Signed in from an earlier run? Then it simply starts; the practice platform forgets at its end, so mostly not.
+  # The practice platform forgets every sign-in when it ends, so each run begins with one.
   "$bin/drawbridge" auth --no-browser
   "$bin/drawbridge" start --headless
 else
