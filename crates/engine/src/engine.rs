@@ -34,8 +34,8 @@ use crate::sessions::Sessions;
 use crate::view::{AccountState, LinkState, LinkView};
 
 use build::LegacySession;
-use publish::Publisher;
 pub use options::{EngineOptions, Host, Overlay};
+use publish::Publisher;
 pub use start_error::StartError;
 
 /// How often idle chats are looked for and a due refresh is made (spec 6.3).

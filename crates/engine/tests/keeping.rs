@@ -1,6 +1,11 @@
 //! What is kept: the sign-in, the settings, the log; and what happens when it cannot be kept.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests fail by panicking and say what they skip"
+)]
 
 mod rig;
 
