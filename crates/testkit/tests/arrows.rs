@@ -1,5 +1,7 @@
 //! Holds the structure of ARCHITECTURE.md: which crate may use which, and where system calls may live.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests fail by panicking")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,7 +121,9 @@ fn system_calls_live_in_one_crate() {
     assert!(files.len() > 30, "only {} files found", files.len());
     for file in files {
         let relative = file.strip_prefix(&root).unwrap();
-        if relative.starts_with("crates/os") || relative.starts_with("crates/testkit") {
+        // Tests may say on which system they run; what is shipped may not.
+        let of_tests = relative.iter().any(|part| part == "tests" || part == "examples");
+        if relative.starts_with("crates/os") || of_tests {
             continue;
         }
         let text = std::fs::read_to_string(&file).unwrap();
