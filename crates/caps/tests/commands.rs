@@ -340,9 +340,21 @@ async fn confined() {
     assert!(!Path::new(rig.root.path()).join("ran").exists());
 }
 
+/// Answers a test runner that asks what is in here: one test, since the parts share this very process.
+fn list_if_asked() -> bool {
+    let asked = |word: &str| std::env::args().any(|argument| argument == word);
+    if asked("--list") && !asked("--ignored") {
+        println!("commands_on_the_real_system: test");
+    }
+    asked("--list")
+}
+
 fn main() -> ExitCode {
     if let Some(code) = sandbox::maybe_confine() {
         return code;
+    }
+    if list_if_asked() {
+        return ExitCode::SUCCESS;
     }
     process::adopt_orphans().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();

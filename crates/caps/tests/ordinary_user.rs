@@ -213,9 +213,21 @@ fn as_nobody() -> ExitCode {
     }
 }
 
+/// Answers a test runner that asks what is in here: one test, since the parts share this very process.
+fn list_if_asked() -> bool {
+    let asked = |word: &str| std::env::args().any(|argument| argument == word);
+    if asked("--list") && !asked("--ignored") {
+        println!("everything_as_an_ordinary_user: test");
+    }
+    asked("--list")
+}
+
 fn main() -> ExitCode {
     if let Some(code) = sandbox::maybe_confine() {
         return code;
+    }
+    if list_if_asked() {
+        return ExitCode::SUCCESS;
     }
     if own_uid() == 0 {
         if std::env::var_os(DEEPER).is_some() {

@@ -47,10 +47,9 @@ fn with(power: Power, mode: PowerMode) -> PolicyState {
 }
 
 fn permit(state: &PolicyState, operation: Operation) -> Permit {
-    match authorize(state, operation, Some(chat("c"))) {
-        Verdict::Allowed(permit) => permit,
-        other => panic!("{other:?}"),
-    }
+    let verdict = authorize(state, operation, Some(chat("c")));
+    let Verdict::Allowed(permit) = verdict else { panic!("{verdict:?}") };
+    permit
 }
 
 #[test]
