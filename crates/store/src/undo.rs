@@ -6,13 +6,14 @@
 //!
 //! Deliberately absent: any decision who may restore, and any path that is not reached through an attached folder.
 
+mod aside;
 mod journal;
 mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -122,6 +123,7 @@ pub struct UndoStore {
     /// Never held while content is copied or a tree is removed.
     inner: Mutex<Inner>,
     restoring: Mutex<()>,
+    set_aside: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -136,7 +138,8 @@ struct Inner {
 }
 
 impl UndoStore {
-    /// Opens the store in a folder of ours, making it with mode 0700, and puts right what a crash left half done.
+    /// Opens the store in a folder of ours, making it with mode 0700, and puts right what a crash left half done. What a
+    /// journal that cannot be read speaks of is set aside whole: see [`UndoStore::set_aside`].
     ///
     /// # Errors
     /// What the file system says.
@@ -151,26 +154,36 @@ impl UndoStore {
     pub fn open_with(dir: &Path, clock: Arc<dyn Clock>, limits: UndoLimits) -> Result<Self, PathFault> {
         let folder = Folder::open_private(dir)?;
         let kept = Folder::open_private(&dir.join(KEPT))?;
-        let (mut entries, next) = journal::read(&folder)?;
-        entries.retain(|_, entry| is_whole(entry, &kept));
-        let mut strangers = Vec::new();
-        kept.for_each(|name, _| {
-            let known = name.to_str().and_then(|text| text.parse().ok()).is_some_and(|n: u64| entries.contains_key(&n));
-            if !known {
-                strangers.push(name.to_os_string());
+        let found = journal::read(&folder)?;
+        let lost = found.lines == 0 && !kept.is_empty()?;
+        let why = found.fault.or_else(|| lost.then_some("it is gone, and what was kept is not"));
+        let fresh = why.map(|why| aside::set_aside(dir, &folder, kept.clone(), &found, why)).transpose()?;
+        let (kept, entries, next, set_aside) = match fresh {
+            Some(fresh) => (fresh.kept, BTreeMap::new(), fresh.next, Some(fresh.path)),
+            None => {
+                let mut entries = found.entries;
+                entries.retain(|_, entry| is_whole(entry, &kept));
+                sweep(&kept, &entries)?;
+                // Without a line there is nothing to tell which numbers were given before something was set aside.
+                let next = if found.lines == 0 { aside::first_free(&folder, &kept, found.next)? } else { found.next };
+                (kept, entries, next, None)
             }
-            Ok(())
-        })?;
-        for name in strangers {
-            remove_own_tree(&kept, &name)?;
-        }
+        };
         let journal = Journal::rewrite(&folder, &entries, next)?;
         let (in_use, arriving) = (BTreeSet::new(), BTreeMap::new());
         let inner = Mutex::new(Inner { journal, entries, next, in_use, arriving });
-        let store = Self { folder, kept, limits, clock, inner, restoring: Mutex::new(()) };
+        let store = Self { folder, kept, limits, clock, inner, restoring: Mutex::new(()), set_aside };
         let gone = store.make_room(&mut store.lock(), 0)?;
         store.clear(&gone)?;
         Ok(store)
+    }
+
+    /// Returns where the journal (or, where that is gone, what was kept) now is, when this opening found a journal that
+    /// it could not read: damaged, or of a newer version. The store then starts empty; nothing was removed, and what was
+    /// kept is beside the journal in `kept.broken-N`.
+    #[must_use]
+    pub fn set_aside(&self) -> Option<PathBuf> {
+        self.set_aside.clone()
     }
 
     /// Returns the entries of one chat, or all, newest first.
@@ -438,6 +451,19 @@ impl UndoStore {
         }
         Ok(())
     }
+}
+
+/// Removes what no entry of a sound journal speaks of: a crash came between the content and its line.
+fn sweep(kept: &Folder, entries: &BTreeMap<u64, Entry>) -> Result<(), PathFault> {
+    let mut strangers = Vec::new();
+    kept.for_each(|name, _| {
+        let known = name.to_str().and_then(|text| text.parse().ok()).is_some_and(|n: u64| entries.contains_key(&n));
+        if !known {
+            strangers.push(name.to_os_string());
+        }
+        Ok(())
+    })?;
+    strangers.iter().try_for_each(|name| remove_own_tree(kept, name))
 }
 
 fn kept_name(number: u64) -> OsString {

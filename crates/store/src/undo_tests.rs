@@ -441,3 +441,114 @@ fn the_number_of_entries_and_the_journal_stay_bounded() {
     }
     assert!(size("undo/journal.jsonl") < before, "it was written anew");
 }
+
+/// Everything in a folder of kept things by name and content.
+fn contents(folder: &Path) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap())).collect()
+}
+
+/// Two kept files, `f` and `g`, and the journal that names them.
+fn with_two_kept() -> (Rig, Vec<u8>) {
+    let rig = Rig::new(UndoLimits::default());
+    for name in ["f", "g"] {
+        fs::write(rig.inside(name), name).unwrap();
+        rig.delete(name);
+    }
+    let text = fs::read(rig.base.join("undo/journal.jsonl")).unwrap();
+    (rig, text)
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_is_set_aside_with_everything_kept() {
+    let noise: Vec<u8> = (0..300_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let mut no_end = noise.clone();
+    no_end.retain(|byte| *byte != b'\n');
+    let (_, sound) = with_two_kept();
+    let middle = sound.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let with = |at: usize, extra: &[u8]| [&sound[..at], extra, &sound[at..]].concat();
+    for (what, damaged) in [
+        ("a newer version", b"{\"version\":999}\n".to_vec()),
+        ("a newer version without a line end", b"{\"version\":999}".to_vec()),
+        ("noise", noise),
+        ("noise without a line end", no_end),
+        ("zeros", vec![0; 4096]),
+        ("nothing", Vec::new()),
+        ("noise in the middle", with(middle, b"\xff\x00\xfe\n")),
+        ("a newer line at the end", with(sound.len(), b"{\"pinned\":{\"number\":1}}\n")),
+        ("a newer line at the end without a line end", with(sound.len(), b"{\"pinned\":{\"number\":1}}")),
+        ("a number beyond all", with(middle, b"{\"gone\":{\"number\":18446744073709551615,\"next\":1}}\n")),
+        ("a next number beyond all", with(middle, b"{\"gone\":{\"number\":1,\"next\":18446744073709551615}}\n")),
+    ] {
+        let (mut rig, _) = with_two_kept();
+        let undo = rig.base.join("undo");
+        let kept = contents(&undo.join("kept"));
+        assert_eq!(kept.len(), 2);
+        fs::write(undo.join("journal.jsonl"), &damaged).unwrap();
+
+        rig.reopen();
+
+        assert_eq!(contents(&undo.join("kept.broken-1")), kept, "{what}");
+        let named = if damaged.is_empty() { "kept.broken-1" } else { "journal.jsonl.broken-1" };
+        assert_eq!(rig.store.set_aside(), Some(undo.join(named)), "{what}");
+        if !damaged.is_empty() {
+            assert_eq!(fs::read(undo.join(named)).unwrap(), damaged, "{what}");
+        }
+        assert_eq!(rig.store.list(None), [], "{what}");
+
+        fs::write(rig.inside("h"), "new").unwrap();
+        let number = rig.delete("h");
+        assert!(number > 1_000_000, "{what}: {number} could be taken for an older one");
+        rig.reopen();
+        assert_eq!(rig.store.set_aside(), None, "{what}");
+        rig.restore(number).unwrap();
+        assert_eq!(fs::read_to_string(rig.inside("h")).unwrap(), "new", "{what}");
+        assert_eq!(contents(&undo.join("kept.broken-1")), kept, "{what}");
+    }
+}
+
+#[test]
+fn a_second_broken_journal_gets_names_and_numbers_of_its_own() {
+    let (mut rig, _) = with_two_kept();
+    let undo = rig.base.join("undo");
+    fs::write(undo.join("journal.jsonl"), "{\"version\":999}\n").unwrap();
+    rig.reopen();
+    fs::write(rig.inside("h"), "new").unwrap();
+    let first = rig.delete("h");
+
+    fs::remove_file(undo.join("journal.jsonl")).unwrap();
+    rig.reopen();
+
+    assert_eq!(rig.store.set_aside(), Some(undo.join("kept.broken-2")));
+    assert_eq!(contents(&undo.join("kept.broken-1")).len(), 2);
+    assert_eq!(contents(&undo.join("kept.broken-2")), BTreeMap::from([(first.to_string(), "new".to_owned())]));
+    fs::write(rig.inside("i"), "").unwrap();
+    let second = rig.delete("i");
+    assert!(second > first);
+
+    fs::remove_file(undo.join("journal.jsonl")).unwrap();
+    fs::remove_dir_all(undo.join("kept")).unwrap();
+    rig.reopen();
+
+    assert_eq!(rig.store.set_aside(), None, "nothing was left to set aside");
+    fs::write(rig.inside("j"), "").unwrap();
+    assert!(rig.delete("j") > first, "numbers of what was set aside are not given again");
+}
+
+#[test]
+fn a_sound_journal_with_a_torn_end_is_repaired_and_content_without_a_line_is_swept() {
+    let (mut rig, sound) = with_two_kept();
+    let undo = rig.base.join("undo");
+    let last = sound[..sound.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    for end in last + 1..sound.len() {
+        fs::write(undo.join("journal.jsonl"), &sound[..end]).unwrap();
+        fs::write(undo.join("kept/99"), "half").unwrap();
+
+        rig.reopen();
+
+        assert_eq!(rig.store.set_aside(), None, "cut at {end}");
+        assert_eq!(rig.store.list(None).len(), 2, "cut at {end}");
+        assert_eq!(contents(&undo.join("kept")).len(), 2, "cut at {end}");
+    }
+    assert_eq!(fs::read_dir(&undo).unwrap().count(), 2, "nothing was set aside");
+}

@@ -10,13 +10,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use drawbridge_core::{IoReason, SessionId, WallMs};
 use drawbridge_os::root::{Facts, Folder, Overwrite, PathFault, Pending, Root, Spot, Stamp};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::{UndoEntry, UndoKind};
 
-const JOURNAL: &str = "journal.jsonl";
+pub(super) const JOURNAL: &str = "journal.jsonl";
 /// A journal is not written anew for fewer lines than these.
 const SPARE_LINES: usize = if cfg!(test) { 128 } else { 4096 };
+
+/// No journal of ours gets near this.
+const LAST_NUMBER: u64 = 1 << 53;
 
 /// One line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -232,30 +236,70 @@ fn damaged() -> PathFault {
     PathFault::file(IoReason::Io, "the journal of the undo store is damaged")
 }
 
-/// Reads what is left of the journal. A torn or damaged line is skipped: every line stands for itself.
-pub(super) fn read(folder: &Folder) -> Result<(BTreeMap<u64, Entry>, u64), PathFault> {
+/// What stands in the journal.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) entries: BTreeMap<u64, Entry>,
+    /// Above every number that a readable line names.
+    pub(super) next: u64,
+    /// Whole lines that were understood.
+    pub(super) lines: usize,
+    /// Why it cannot be relied on: what it does not name may still be wanted.
+    pub(super) fault: Option<&'static str>,
+    /// As it is on the disk.
+    pub(super) text: Vec<u8>,
+}
+
+/// Reads the journal. Only the end of a last line may be missing, as after a crash; everything else that is not
+/// understood is a fault, since it may be the work of a newer version or a damaged disk.
+pub(super) fn read(folder: &Folder) -> Result<Contents, PathFault> {
     let mut text = Vec::new();
     match folder.open_file(OsStr::new(JOURNAL)) {
         Ok((mut file, _)) => file.read_to_end(&mut text).map_err(|fault| PathFault::from_io(&fault))?,
         Err(PathFault::NotFound) => 0,
         Err(fault) => return Err(fault),
     };
-    let mut entries = BTreeMap::new();
-    let mut next = 1;
-    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    let mut found = Contents { entries: BTreeMap::new(), next: 1, lines: 0, fault: None, text: Vec::new() };
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let whole = line.last() == Some(&b'\n');
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
         match serde_json::from_slice(line) {
-            Ok(Line::Entry(entry)) => {
-                next = next.max(entry.number + 1);
-                entries.insert(entry.number, *entry);
+            Ok(line) => found.take(line),
+            // The start of a JSON object is never one: what can be read as JSON was written to its end.
+            Err(fault) if !whole && found.lines > 0 && serde_json::from_slice::<IgnoredAny>(line).is_err() => {
+                tracing::warn!(%fault, "the torn end of the undo journal was cut off");
             }
-            Ok(Line::Gone { number, next: later }) => {
-                next = next.max(later).max(number + 1);
-                entries.remove(&number);
-            }
-            Err(fault) => tracing::warn!(%fault, "a damaged line in the undo journal was left out"),
+            Err(_) => found.fault = Some("it holds a line that this version cannot read"),
         }
     }
-    Ok((entries, next))
+    if found.lines == 0 && !text.is_empty() {
+        // It is written anew whole or not at all, so that a crash leaves at least one line.
+        found.fault = Some("nothing in it can be read");
+    }
+    found.text = text;
+    Ok(found)
+}
+
+impl Contents {
+    fn take(&mut self, line: Line) {
+        let (number, next) = match &line {
+            Line::Entry(entry) => (entry.number, 0),
+            Line::Gone { number, next } => (*number, *next),
+        };
+        if number > LAST_NUMBER || next > LAST_NUMBER {
+            self.fault = Some("it holds a number that was never given");
+            return;
+        }
+        self.next = self.next.max(number + 1).max(next);
+        self.lines += 1;
+        match line {
+            Line::Entry(entry) => drop(self.entries.insert(number, *entry)),
+            Line::Gone { .. } => drop(self.entries.remove(&number)),
+        }
+    }
 }
 
 /// The journal, open for adding lines.

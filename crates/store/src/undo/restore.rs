@@ -105,7 +105,7 @@ impl UndoStore {
                 }
                 present = Some((file, facts));
             } else {
-                self.set_aside(root, &at, saved)?;
+                self.save_newer(root, &at, saved)?;
             }
         }
         let (kept, facts) = self.kept.open_file(&kept_name(entry.number))?;
@@ -132,7 +132,7 @@ impl UndoStore {
             return Err(UndoFault::Unknown(entry.number));
         }
         if there.is_some() {
-            self.set_aside(root, &at, saved)?;
+            self.save_newer(root, &at, saved)?;
         }
         match (kept, parked) {
             (false, Some(parked)) => {
@@ -155,7 +155,7 @@ impl UndoStore {
         }
         let (source, in_the_way) = reach(root, &entry.at)?;
         if in_the_way.is_some_and(|other| !other.same_as(&facts)) {
-            self.set_aside(root, &source, saved)?;
+            self.save_newer(root, &source, saved)?;
         }
         match target.folder().rename(&target.name, source.folder(), &source.name, Overwrite::Never) {
             Ok(()) => {}
@@ -178,7 +178,7 @@ impl UndoStore {
     }
 
     /// Takes what stands in the way into an entry of its own.
-    fn set_aside(&self, root: &Root, at: &Spot, saved: &mut Vec<u64>) -> Result<(), PathFault> {
+    fn save_newer(&self, root: &Root, at: &Spot, saved: &mut Vec<u64>) -> Result<(), PathFault> {
         let number = self.keep_now(&Change::Delete { root, at })?;
         self.changed(number, None);
         saved.push(number);
