@@ -42,6 +42,54 @@ pub fn options() -> OpenOptions {
     options
 }
 
+/// Opens a file with these options if it is a regular file, and nothing else: a pipe under its name would keep the
+/// caller waiting for ever. The mode of a new one is 0600.
+///
+/// # Errors
+/// The fault of the file system, or one that says what is there instead.
+pub fn open_regular(path: &Path, options: &mut OpenOptions, access: Links) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = match access {
+            Links::Followed => rustix::fs::OFlags::NONBLOCK,
+            Links::Refused => rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW,
+        };
+        options.mode(0o600).custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
+    }
+    #[cfg(not(unix))]
+    let _ = access;
+    match options.open(path) {
+        Ok(file) => {
+            if file.metadata()?.is_file() {
+                Ok(file)
+            } else {
+                Err(not_regular(path))
+            }
+        }
+        // A socket, or a pipe that nobody reads, gives words that say nothing to a person.
+        Err(_) if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) => Err(not_regular(path)),
+        Err(error) => Err(error),
+    }
+}
+
+fn not_regular(path: &Path) -> io::Error {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("{name} is not a regular file but a pipe, socket, device or folder; move it away"),
+    )
+}
+
+/// What [`open_regular`] does with a link under the last name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// Goes where it leads.
+    Followed,
+    /// A planted link must not lead our writes elsewhere.
+    Refused,
+}
+
 /// Replaces a file whole: writes a temporary one beside it, syncs, renames and syncs the folder. Mode 0600.
 ///
 /// # Errors

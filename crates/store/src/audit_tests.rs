@@ -81,6 +81,10 @@ impl Rig {
     }
 
     fn open(&self) -> AuditLog {
+        self.try_open().unwrap()
+    }
+
+    fn try_open(&self) -> Result<AuditLog, AuditFault> {
         AuditLog::open(AuditOptions {
             paths: self.paths(),
             key: self.key(),
@@ -90,7 +94,6 @@ impl Rig {
             clock: self.clock.clone(),
             secrets: self.secrets.clone().map(|secrets| secrets as Arc<dyn SecretStore>),
         })
-        .unwrap()
     }
 
     /// Writes a log of one file for each number, with so many records beside its first.
@@ -493,4 +496,66 @@ fn torn_at(end: usize, before: &[u8], whole: &[u8], head: &[u8]) {
     assert_eq!(repaired["details"]["bytes_set_aside"], end - before.len());
     let aside = now.beside(repaired["details"]["file"].as_str().unwrap());
     assert_eq!(fs::read(aside).unwrap(), whole[before.len()..end]);
+}
+
+/// Puts a pipe, a socket, a folder or a link to a device in the place of a file.
+#[cfg(unix)]
+fn put_strange_things(path: &Path, each: impl Fn(&str)) {
+    let _ = fs::remove_file(path);
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    each("pipe");
+    fs::remove_file(path).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(path).unwrap();
+    each("socket");
+    drop(socket);
+    fs::remove_file(path).unwrap();
+    fs::create_dir(path).unwrap();
+    each("folder");
+    fs::remove_dir(path).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    each("link to a device");
+    fs::remove_file(path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_refused_at_once_in_the_place_of_the_log_or_its_head() {
+    const WORDS: &str = "is not a regular file";
+    let rig = Rig::new();
+    rig.written(&[2]);
+    let (paths, key) = (rig.paths(), rig.key());
+
+    put_strange_things(&paths.log, |what| {
+        let refused = rig.try_open().unwrap_err();
+        assert!(matches!(&refused, AuditFault::Unavailable { why, .. } if why.contains(WORDS)), "{what}: {refused}");
+        let told = |refused: std::io::Error| assert!(refused.to_string().contains(WORDS), "{what}: {refused}");
+        told(verify(&paths, &key, HeadCopy::Nowhere, false).unwrap_err());
+        told(verify_all(&paths, &key, HeadCopy::Nowhere, false).unwrap_err());
+        told(Tail::open(&paths, None).unwrap_err());
+        told(show(&paths, 1, None).unwrap_err());
+        told(export(&paths, &key, "k", WallMs(START), &rig.beside("bundle.zip")).unwrap_err());
+    });
+    put_strange_things(&rig.dir.path().join("audit.head"), |what| {
+        let refused = rig.try_open().unwrap_err();
+        assert!(matches!(&refused, AuditFault::Unavailable { why, .. } if why.contains(WORDS)), "{what}: {refused}");
+        let refused = verify(&paths, &key, HeadCopy::Nowhere, false).unwrap_err();
+        assert!(refused.to_string().contains(WORDS), "{what}: {refused}");
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_in_the_place_of_a_rotated_file_stops_readers_but_not_the_log() {
+    let rig = Rig::new();
+    let rotated = rig.written(&[2, 2]);
+
+    put_strange_things(&rotated[0], |what| {
+        let refused = verify_all(&rig.paths(), &rig.key(), HeadCopy::Nowhere, false).unwrap_err();
+        assert!(refused.to_string().contains("is not a regular file"), "{what}: {refused}");
+        let log = rig.open();
+        log.append(record("goes on")).unwrap();
+        assert!(log.prune(Duration::ZERO).is_err(), "{what}");
+        assert!(show(&rig.paths(), 1, None).is_err(), "{what}");
+        assert!(Tail::open(&rig.paths(), None).unwrap().next_now().unwrap().is_some(), "{what}");
+    });
 }

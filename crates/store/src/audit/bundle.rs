@@ -52,7 +52,7 @@ fn write(paths: &AuditPaths, key: &AuditKey, key_username: &str, now: WallMs, fi
     let mut all = files::older(&paths.log)?;
     all.push(paths.log.clone());
     for path in &all {
-        let mut source = File::open(path)?;
+        let mut source = files::open(path)?;
         // Whole records only: a writer may be adding to it.
         let whole = files::whole_length(&mut source)?;
         source.seek(SeekFrom::Start(0))?;

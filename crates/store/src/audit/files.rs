@@ -4,10 +4,16 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use drawbridge_os::private::{self, Links};
 use serde_json::{Map, Value};
 
 /// The longest line that is looked at. Ours stay below 64 KiB; a foreign file must not fill the memory.
 pub(super) const LINE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// Opens a file of the log for reading, and nothing but a regular file.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    private::open_regular(path, File::options().read(true), Links::Followed)
+}
 
 /// Returns the name of a file of the log.
 pub(super) fn name(path: &Path) -> String {
@@ -73,7 +79,7 @@ pub(super) struct Ends {
 impl Ends {
     /// Reads both ends of a file, whatever the length of its lines.
     pub(super) fn read(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = open(path)?;
         let mut line = Vec::new();
         BufReader::new((&mut file).take(LINE_LIMIT)).read_until(b'\n', &mut line)?;
         let last = last_line(&mut file)?;
@@ -164,7 +170,7 @@ pub(super) fn whole_length(file: &mut File) -> io::Result<u64> {
 /// Finds the MAC of the record with this number. Looks at the end of the file first, where a head points.
 pub(super) fn hmac_at(path: &Path, seq: u64) -> io::Result<Option<String>> {
     const NEAR: u64 = 256 * 1024;
-    let mut file = File::open(path)?;
+    let mut file = open(path)?;
     let length = file.metadata()?.len();
     for start in [length.saturating_sub(NEAR), 0] {
         file.seek(SeekFrom::Start(start))?;

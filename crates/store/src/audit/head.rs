@@ -1,13 +1,15 @@
 //! Where the log ends, kept outside the log, so that cutting it back is seen (spec 3.6).
 
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use drawbridge_os::private::{self, Links};
 use hmac::Mac as _;
 use serde::{Deserialize, Serialize};
 
 use super::canonical::{Keyed, hex};
+use super::files;
 
 /// A fixed size, so that writing anew needs no truncation and no second file.
 const BLOCK: usize = 1024;
@@ -74,7 +76,7 @@ fn unsealed(bytes: &[u8], mac: &Keyed) -> Option<Head> {
 /// Reads the head file. A writer may be at it, so a damaged one is read a second time.
 pub(super) fn read(state_dir: &Path, mac: &Keyed) -> io::Result<Kept> {
     for _ in 0..3 {
-        match std::fs::read(path(state_dir)) {
+        match read_file(&path(state_dir)) {
             // Made, and the program was killed before its first write.
             Ok(bytes) if bytes.is_empty() => return Ok(Kept::Missing),
             Ok(bytes) => {
@@ -89,13 +91,23 @@ pub(super) fn read(state_dir: &Path, mac: &Keyed) -> io::Result<Kept> {
     Ok(Kept::Damaged)
 }
 
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    files::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The open head file.
 #[derive(Debug)]
 pub(super) struct HeadFile(File);
 
 impl HeadFile {
     pub(super) fn open(state_dir: &Path) -> io::Result<Self> {
-        let file = drawbridge_os::private::options().create(true).truncate(false).write(true).open(path(state_dir))?;
+        let file = private::open_regular(
+            &path(state_dir),
+            File::options().create(true).truncate(false).write(true),
+            Links::Refused,
+        )?;
         Ok(Self(file))
     }
 

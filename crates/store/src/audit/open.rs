@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use drawbridge_os::private;
+use drawbridge_os::private::{self, Links};
 use serde_json::{Map, Value, json};
 
 use super::AuditPaths;
@@ -186,7 +186,7 @@ fn newest_older(log: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 pub(super) fn open_append(log: &Path) -> io::Result<File> {
-    private::options().read(true).append(true).create(true).open(log)
+    private::open_regular(log, File::options().read(true).append(true).create(true), Links::Refused)
 }
 
 fn set_aside(log: &Path, file: &mut File, whole: u64, now_ms: i64) -> io::Result<PathBuf> {

@@ -30,7 +30,7 @@ pub fn show(paths: &AuditPaths, seq: u64, file: Option<&str>) -> io::Result<Vec<
     all.extend(files::older(&paths.log)?.into_iter().rev());
     let mut found = Vec::new();
     for path in all.iter().filter(|path| file.is_none_or(|wanted| files::name(path) == wanted)) {
-        let reader = match File::open(path) {
+        let reader = match files::open(path) {
             Ok(file) => BufReader::with_capacity(256 * 1024, file),
             Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
             Err(err) => return Err(err),
@@ -141,7 +141,7 @@ impl Tail {
 }
 
 fn open(log: &Path) -> io::Result<Option<Open>> {
-    match File::open(log) {
+    match files::open(log) {
         Ok(mut file) => {
             let id = Some(private::file_id(&file.metadata()?)).filter(|id| *id != 0);
             file.seek(SeekFrom::Start(0))?;

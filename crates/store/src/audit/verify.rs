@@ -169,7 +169,7 @@ struct Checked {
 fn check_file(path: &Path, mac: &Keyed, compat: bool, report: &mut Report) -> io::Result<Checked> {
     let mut checked = Checked::default();
     let mut facts = FileReport { file: files::name(path), records: 0, older_rule: 0 };
-    let file = match File::open(path) {
+    let file = match files::open(path) {
         Ok(file) => file,
         Err(err) if err.kind() == io::ErrorKind::NotFound => {
             report.note(FindingKind::Truncated, path, None, "the file is missing");

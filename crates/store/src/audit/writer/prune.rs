@@ -1,6 +1,6 @@
 //! Removing old files, so that what is left can still be checked.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl AuditLog {
 }
 
 fn file_digest(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = files::open(path)?;
     let mut digest = Sha256::new();
     let mut chunk = vec![0_u8; 64 * 1024];
     loop {
