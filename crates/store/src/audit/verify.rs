@@ -1,7 +1,6 @@
 //! Checks the log (spec 3.8). Reads only, also while another process writes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
