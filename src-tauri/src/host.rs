@@ -115,19 +115,17 @@ pub(crate) fn told_to_end() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 fn refused(fault: StartError) -> NoEngine {
-    match fault {
-        StartError::Owner(OwnerFault::Owned { pid, .. }) => {
-            let who = pid.map(|pid| format!(" It is process {pid}.")).unwrap_or_default();
-            NoEngine {
-                title: "Drawbridge is already running".to_owned(),
-                message: format!(
-                    "Only one Drawbridge can guard this computer's folders at a time, so this second start ends now.{who}\n\n\
-                     Open the window from its tray icon, or see what it does with: drawbridge status"
-                ),
-                exit: 0,
-            }
-        }
-        fault => NoEngine { exit: fault.exit_code(), ..cannot_start(&fault) },
+    let StartError::Owner(OwnerFault::Owned { pid, .. }) = fault else {
+        return NoEngine { exit: fault.exit_code(), ..cannot_start(&fault) };
+    };
+    let who = pid.map(|pid| format!(" It is process {pid}.")).unwrap_or_default();
+    NoEngine {
+        title: "Drawbridge is already running".to_owned(),
+        message: format!(
+            "Only one Drawbridge can guard this computer's folders at a time, so this second start ends now.{who}\n\n\
+             Open the window from its tray icon, or see what it does with: drawbridge status"
+        ),
+        exit: 0,
     }
 }
 

@@ -19,10 +19,8 @@ async fn pair() -> (WebSocketStream<DuplexStream>, WebSocketStream<DuplexStream>
 }
 
 fn code(message: &Message) -> u16 {
-    match message {
-        Message::Close(Some(frame)) => u16::from(frame.code),
-        other => panic!("no close frame with a code: {other:?}"),
-    }
+    let Message::Close(Some(frame)) = message else { panic!("no close frame with a code: {message:?}") };
+    u16::from(frame.code)
 }
 
 #[tokio::test]
