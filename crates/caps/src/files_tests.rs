@@ -20,6 +20,8 @@ struct Bin {
     next: AtomicU64,
     full: AtomicBool,
     notes: Mutex<Vec<String>>,
+    /// Temporary names that stood in the folder of a write when its content was complete.
+    temporary: AtomicU64,
 }
 
 impl UndoKeeper for Bin {
@@ -33,6 +35,9 @@ impl UndoKeeper for Bin {
             return Err(PathFault::file(IoReason::NoSpace, "the disk or the quota is full"));
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
+        if let Change::Create { at, .. } | Change::Replace { at, .. } = change {
+            self.temporary.fetch_add(temporary_names(at.folder()), Ordering::Relaxed);
+        }
         if let Change::Delete { at, .. } = change {
             let name = OsString::from(number.to_string());
             at.folder()
@@ -49,6 +54,16 @@ impl UndoKeeper for Bin {
     fn forget(&self, number: u64) {
         self.notes.lock().unwrap().push(format!("forgot {number}"));
     }
+}
+
+fn temporary_names(folder: &Folder) -> u64 {
+    let mut count = 0;
+    let each = folder.for_each(|name, _| {
+        count += u64::from(name.to_string_lossy().starts_with(".drawbridge-"));
+        Ok(())
+    });
+    each.unwrap();
+    count
 }
 
 struct Rig {
@@ -76,6 +91,7 @@ impl Rig {
             next: AtomicU64::new(1),
             full: AtomicBool::new(false),
             notes: Mutex::default(),
+            temporary: AtomicU64::new(0),
         });
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let files = Files::new(bin.clone());
@@ -404,6 +420,26 @@ fn fb11_no_temporary_file_is_ever_wider_than_its_target() {
     let facts = at.facts(std::ffi::OsStr::new("secret")).unwrap();
     let pending = drawbridge_os::root::Pending::start(&at, Some(&facts)).unwrap();
     assert_eq!(drawbridge_os::root::Facts::of_file(pending.file()).unwrap().mode, 0o600);
+}
+
+#[test]
+fn content_that_waits_for_its_name_could_not_be_left_behind_by_a_kill() {
+    let rig = Rig::new();
+    let folder = Folder::open_ambient(&rig.inside("")).unwrap();
+    let started = drawbridge_os::root::Pending::start(&folder, None).unwrap();
+    let nameless = temporary_names(&folder) == 0;
+    drop(started);
+
+    rig.write("f", b"created").unwrap();
+    rig.write("f", b"replaced").unwrap();
+
+    assert_eq!(fs::read(rig.inside("f")).unwrap(), b"replaced");
+    assert_eq!(temporary_names(&folder), 0);
+    if nameless {
+        assert_eq!(rig.bin.temporary.load(Ordering::Relaxed), 0);
+    } else {
+        eprintln!("skipped in part: this file system has no files without a name");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod folder;
 mod lexical;
 mod replace;
 mod tree;
+mod unnamed;
 mod walk;
 pub mod windows;
 

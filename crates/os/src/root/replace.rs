@@ -1,4 +1,8 @@
-//! Whole-or-nothing replacement of one file: a temporary file in the same folder, then one rename (invariant 7).
+//! Whole-or-nothing replacement of one file: a second file in the same folder, then one rename (invariant 7).
+//!
+//! The second file has no name while it is written, so a program that is killed leaves nothing of it. It gets a name when
+//! all of it is on the disk: that of a new file at once, else a temporary one that the rename follows directly. Where the
+//! file system has no files without a name, it has a temporary name from the start.
 //!
 //! The temporary file is never wider than what it replaces, not even for an instant: it starts with mode 0600 and gets
 //! owner, extended attributes (access control lists among them) and at last the mode of the file it replaces. Set-id
@@ -16,17 +20,18 @@ use rustix::io::Errno;
 
 use super::fault::PathFault;
 use super::folder::{Facts, Folder, Overwrite};
+use super::unnamed;
 
 /// How much is written or copied between two looks at the cancel flag.
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// A file under a temporary name. Dropped without [`Pending::publish`], it is removed.
+/// A file without a name or under a temporary one. Dropped without [`Pending::publish`], it is gone.
 #[derive(Debug)]
 pub struct Pending {
     folder: Folder,
-    name: OsString,
     file: File,
-    live: bool,
+    /// The temporary name, while it has one.
+    temporary: Option<OsString>,
 }
 
 impl Pending {
@@ -36,15 +41,11 @@ impl Pending {
     /// What the file system says.
     pub fn start(folder: &Folder, former: Option<&Facts>) -> Result<Self, PathFault> {
         let mode = if former.is_some() { 0o600 } else { 0o666 };
-        for _ in 0..16 {
-            let name = temporary_name()?;
-            match folder.create_file(&name, mode) {
-                Ok(file) => return Ok(Self { folder: folder.clone(), name, file, live: true }),
-                Err(PathFault::Exists) => {}
-                Err(fault) => return Err(fault),
-            }
+        if let Some(file) = start_unnamed(folder, mode) {
+            return Ok(Self { folder: folder.clone(), file, temporary: None });
         }
-        Err(PathFault::file(IoReason::Io, "no free name for a temporary file"))
+        let (name, file) = under_free_name(|name| folder.create_file(name, mode))?;
+        Ok(Self { folder: folder.clone(), file, temporary: Some(name) })
     }
 
     /// Returns the open file.
@@ -106,22 +107,78 @@ impl Pending {
     /// # Errors
     /// [`PathFault::Exists`] with [`Overwrite::Never`], or what the file system says.
     pub fn publish(mut self, name: &OsStr, overwrite: Overwrite) -> Result<Facts, PathFault> {
-        self.file.sync_all().map_err(|fault| PathFault::from_io(&fault))?;
-        let renamed = self.folder.rename(&self.name, &self.folder, name, overwrite);
-        renamed.map_err(super::folder::RenameFault::into_path_fault)?;
-        self.live = false;
+        sync(&self.file)?;
+        let had_no_name = self.temporary.is_none();
+        let named = had_no_name && overwrite == Overwrite::Never && unnamed::link(&self.folder, &self.file, name)?;
+        if !named {
+            let temporary = match &self.temporary {
+                Some(temporary) => temporary.clone(),
+                None => self.take_temporary_name()?,
+            };
+            let renamed = self.folder.rename(&temporary, &self.folder, name, overwrite);
+            renamed.map_err(super::folder::RenameFault::into_path_fault)?;
+            self.temporary = None;
+        }
+        if had_no_name {
+            // Some file systems (Btrfs) have put the content of a nameless file on the disk, but not what leads to it.
+            sync(&self.file)?;
+        }
         self.folder.sync()?;
         Facts::of_file(&self.file)
+    }
+
+    /// Gives the finished file a temporary name; as a copy where the system does not name open files.
+    fn take_temporary_name(&mut self) -> Result<OsString, PathFault> {
+        let (name, linked) = under_free_name(|name| unnamed::link(&self.folder, &self.file, name))?;
+        if linked {
+            self.temporary = Some(name.clone());
+            return Ok(name);
+        }
+        let (name, copy) = under_free_name(|name| self.folder.create_file(name, 0o600))?;
+        self.temporary = Some(name.clone());
+        let facts = Facts::of_file(&self.file)?;
+        copy_contents(&self.file, &copy, &|| false)?;
+        copy_attributes(&self.file, &copy)?;
+        dress_as(&copy, &facts, facts.mode & 0o1777)?;
+        sync(&copy)?;
+        self.file = copy;
+        Ok(name)
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if self.live {
+        if let Some(name) = &self.temporary {
             // Nothing can be done about a failure here; the name says whose file it is.
-            let _ = self.folder.remove_file(&self.name);
+            let _ = self.folder.remove_file(name);
         }
     }
+}
+
+/// Makes a file without a name; none where that is not possible, and then the way with a name tells what is wrong.
+fn start_unnamed(folder: &Folder, mode: u32) -> Option<File> {
+    let file = unnamed::create(folder, mode).ok()?;
+    // Before Linux 6.0 the user's mask was forgotten for such files where there are no access control lists. A mode that
+    // came out unchanged may be such a case, so the named way, which is always right, is taken.
+    let forgotten = mode & 0o077 != 0 && Facts::of_file(&file).ok()?.mode & 0o777 == mode;
+    (!forgotten).then_some(file)
+}
+
+/// Does something with a temporary name that nothing has yet.
+fn under_free_name<T>(mut make: impl FnMut(&OsStr) -> Result<T, PathFault>) -> Result<(OsString, T), PathFault> {
+    for _ in 0..16 {
+        let name = temporary_name()?;
+        match make(&name) {
+            Ok(made) => return Ok((name, made)),
+            Err(PathFault::Exists) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Err(PathFault::file(IoReason::Io, "no free name for a temporary file"))
+}
+
+fn sync(file: &File) -> Result<(), PathFault> {
+    file.sync_all().map_err(|fault| PathFault::from_io(&fault))
 }
 
 /// Copies content between open files, holes kept where the system can, looking at `cancelled` in between.
@@ -288,3 +345,7 @@ pub fn temporary_name() -> Result<OsString, PathFault> {
     }
     Ok(OsStr::from_bytes(&name).to_os_string())
 }
+
+#[cfg(test)]
+#[path = "replace_tests.rs"]
+mod tests;
