@@ -7,7 +7,7 @@ export DRAWBRIDGE_PLATFORM_URL="http://127.0.0.1:$port"
 export DRAWBRIDGE_STATE_DIR="${DRAWBRIDGE_STATE_DIR:-${XDG_STATE_HOME:-$HOME/.local/state}/drawbridge-practice}"
 mkdir -p -m 700 "$DRAWBRIDGE_STATE_DIR"
 
-"$bin/drawbridge" practice --port "$port" &
+"$bin/drawbridge" practice --port "$port" >/dev/null &
 practice=$!
 trap 'kill "$practice" 2>/dev/null || true; wait "$practice" 2>/dev/null || true' EXIT
 for _ in $(seq 100); do
@@ -20,7 +20,14 @@ echo "Practice platform and console: $DRAWBRIDGE_PLATFORM_URL"
 if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
   echo "There is no display here, so there is no window: the engine runs beside the practice platform. Ctrl-C ends both."
   # The practice platform forgets every sign-in when it ends, so each run begins with one.
-  "$bin/drawbridge" auth --no-browser
+  echo "To sign in, open this page in a browser on this computer:"
+  "$bin/drawbridge" auth --no-browser || {
+    code=$?
+    # 78: no keychain can be reached. The message before this one says so; here is how to go on.
+    if ((code == 78)); then echo "For a try: DRAWBRIDGE_KEYCHAIN_PASSPHRASE='any words' make run" >&2; fi
+    exit "$code"
+  }
+  echo "The engine runs. Attach a folder in the console: $DRAWBRIDGE_PLATFORM_URL"
   "$bin/drawbridge" start --headless
 else
   "$bin/drawbridge-desktop"
