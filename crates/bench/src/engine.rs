@@ -8,15 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use drawbridge_engine::account::{TokenVault as _, Tokens};
 use drawbridge_engine::token_vault::SecretVault;
-use drawbridge_os::keychain::Keychain;
-use drawbridge_store::secrets::{SecretFile, SecretStore};
+use drawbridge_store::secrets::{self, SecretFile, SecretStore};
 use drawbridge_store::state_dir::StateDir;
 use secrecy::SecretString;
 use tempfile::TempDir;
 
 const PASSPHRASE: &str = "only for measuring";
-/// Name of the program's entries in the keychain.
-const KEYCHAIN_SERVICE: &str = "drawbridge";
 /// Linux counts processor time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -62,7 +59,7 @@ impl Home {
     /// The same with the tokens in the keychain.
     pub(crate) fn with_keychain() -> anyhow::Result<Self> {
         let home = Self::bare(true)?;
-        home.sign_in(Arc::new(Keychain::for_service(KEYCHAIN_SERVICE)))?;
+        home.sign_in(Arc::new(secrets::keychain_of(&home.state())?))?;
         Ok(home)
     }
 

@@ -6,14 +6,11 @@ use std::time::Duration;
 use anyhow::bail;
 use drawbridge_engine::control::{Client, ControlError};
 use drawbridge_os::folders::Folders;
-use drawbridge_os::keychain::Keychain;
 use drawbridge_store::audit::{AuditKey, AuditPaths};
 use drawbridge_store::secrets::{self, NoPlaceForSecrets, SecretStore, entries};
 use drawbridge_store::state_dir::{Owner, OwnerFault, StateDir};
 use secrecy::ExposeSecret as _;
 
-/// Name of this program's entries in the keychain.
-const KEYCHAIN_SERVICE: &str = "drawbridge";
 /// An engine that is starting or ending owns the folder for a moment without answering; so long do we wait for it.
 const OWNER_WAIT: Duration = Duration::from_secs(5);
 const OWNER_LOOK: Duration = Duration::from_millis(50);
@@ -105,7 +102,8 @@ impl Place {
 
     /// Opens the place for secrets. Blocks for seconds at worst.
     pub(crate) fn secrets(&self) -> Result<Arc<dyn SecretStore>, NoPlaceForSecrets> {
-        let keychain = Keychain::for_service(KEYCHAIN_SERVICE);
+        let keychain = secrets::keychain_of(&self.folders.state)
+            .map_err(|fault| NoPlaceForSecrets::Nowhere { keychain: fault.to_string() })?;
         secrets::open_secrets(&self.folders.state, secrets::passphrase_from_env(), &keychain)
     }
 

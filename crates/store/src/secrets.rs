@@ -7,7 +7,9 @@ mod file;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drawbridge_os::folders::Folders;
 use drawbridge_os::keychain::{Keychain, KeychainFault, KeychainState};
+use drawbridge_os::private;
 use secrecy::{ExposeSecret as _, SecretString};
 
 pub use file::SecretFile;
@@ -151,6 +153,40 @@ pub fn passphrase_from_env() -> Option<SecretString> {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|text| !text.is_empty()))
         .map(SecretString::from)
+}
+
+/// Name of this program's entries in the keychain.
+const KEYCHAIN_SERVICE: &str = "drawbridge";
+
+/// Returns the keychain entries that belong to a state folder. The system's own state folder uses the plain name. Every other
+/// one has a name of its own, kept in the folder, so that two folders of one person never share a sign-in or an
+/// audit key, and a copied folder goes on with its own.
+///
+/// # Errors
+/// When the name cannot be kept or what is kept is no name.
+pub fn keychain_of(state_dir: &Path) -> std::io::Result<Keychain> {
+    let own = Folders::resolve(None, None).is_ok_and(|system| system.state == state_dir);
+    if own {
+        return Ok(Keychain::for_service(KEYCHAIN_SERVICE));
+    }
+    let path = state_dir.join("keychain-name");
+    let name = match std::fs::read_to_string(&path) {
+        Ok(name) => name.trim().to_owned(),
+        Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {
+            let mut random = [0_u8; 8];
+            getrandom::fill(&mut random).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
+            let name = random.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+            private::create_folder(state_dir)?;
+            private::replace(&path, name.as_bytes())?;
+            name
+        }
+        Err(fault) => return Err(fault),
+    };
+    if name.len() != 16 || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let why = format!("{} holds no name of keychain entries; put the file back as it was", path.display());
+        return Err(std::io::Error::other(why));
+    }
+    Ok(Keychain::for_service(&format!("{KEYCHAIN_SERVICE}-{name}")))
 }
 
 /// Opens the place for secrets. A file that is there wins, since it belongs to this very state folder; without one the

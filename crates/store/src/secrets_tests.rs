@@ -66,3 +66,24 @@ fn of_new_tokens_the_refresh_token_is_written_first() {
 
     assert_eq!(names, [entries::REFRESH_TOKEN, entries::ACCESS_TOKEN, entries::TOKEN_TIMES]);
 }
+
+#[test]
+fn two_state_folders_never_share_a_keychain_and_a_copy_keeps_its_own() {
+    let place = tempfile::tempdir().unwrap();
+    let (one, other, copy) = (place.path().join("one"), place.path().join("other"), place.path().join("copy"));
+    let name = |folder: &Path| std::fs::read_to_string(folder.join("keychain-name")).unwrap();
+
+    for folder in [&one, &other] {
+        keychain_of(folder).unwrap();
+    }
+    let first = name(&one);
+    keychain_of(&one).unwrap();
+    std::fs::create_dir(&copy).unwrap();
+    std::fs::copy(one.join("keychain-name"), copy.join("keychain-name")).unwrap();
+    keychain_of(&copy).unwrap();
+
+    assert_ne!(first, name(&other));
+    assert_eq!((&first, &first), (&name(&one), &name(&copy)));
+    std::fs::write(one.join("keychain-name"), "../drawbridge").unwrap();
+    assert!(keychain_of(&one).is_err());
+}

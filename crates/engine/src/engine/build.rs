@@ -9,7 +9,6 @@ use drawbridge_caps::files::{Files, UndoKeeper};
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
 use drawbridge_core::{Clock, Power, SessionId, SystemClock};
 use drawbridge_os::folders::Folders;
-use drawbridge_os::keychain::Keychain;
 use drawbridge_os::machine;
 use drawbridge_os::process;
 use drawbridge_os::root::{Change, PathFault, Root, RootFault, RootOptions, Stamp};
@@ -46,8 +45,6 @@ use crate::token_vault::SecretVault;
 
 /// Name and version as HELLO and the audit log say it.
 pub(super) const SHIM_VERSION: &str = concat!("drawbridge-", env!("CARGO_PKG_VERSION"));
-/// Name of this program's entries in the keychain.
-const KEYCHAIN_SERVICE: &str = "drawbridge";
 /// Commands from window and command line that may wait.
 const COMMAND_QUEUE: usize = 32;
 
@@ -203,7 +200,8 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>) -> Result<Opened, Start
             Some(LegacySession { session: session.clone(), root: Arc::new(root) })
         }
     };
-    let keychain = Keychain::for_service(KEYCHAIN_SERVICE);
+    let keychain = secrets::keychain_of(&folders.state)
+        .map_err(|fault| system_fault("could not tell which keychain entries belong here", &fault))?;
     let secrets = secrets::open_secrets(&folders.state, options.passphrase.clone(), &keychain)?;
     let log_path = folders.logs.join("audit.log");
     let key = secrets::audit_key(secrets.as_ref(), log_path.exists())?;
