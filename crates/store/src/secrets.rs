@@ -157,10 +157,13 @@ pub fn passphrase_from_env() -> Option<SecretString> {
 
 /// Name of this program's entries in the keychain.
 const KEYCHAIN_SERVICE: &str = "drawbridge";
+/// Under this name nothing is ever kept.
+const NO_SERVICE: &str = "drawbridge-nothing";
 
 /// Returns the keychain entries that belong to a state folder. The system's own state folder uses the plain name. Every other
 /// one has a name of its own, kept in the folder, so that two folders of one person never share a sign-in or an
-/// audit key, and a copied folder goes on with its own.
+/// audit key, and a copied folder goes on with its own. A folder that is not there yet has no entries, and looking makes nothing:
+/// make the folder before anything is stored.
 ///
 /// # Errors
 /// When the name cannot be kept or what is kept is no name.
@@ -169,6 +172,9 @@ pub fn keychain_of(state_dir: &Path) -> std::io::Result<Keychain> {
     if own {
         return Ok(Keychain::for_service(KEYCHAIN_SERVICE));
     }
+    if !state_dir.exists() {
+        return Ok(Keychain::for_service(NO_SERVICE));
+    }
     let path = state_dir.join("keychain-name");
     let name = match std::fs::read_to_string(&path) {
         Ok(name) => name.trim().to_owned(),
@@ -176,7 +182,6 @@ pub fn keychain_of(state_dir: &Path) -> std::io::Result<Keychain> {
             let mut random = [0_u8; 8];
             getrandom::fill(&mut random).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
             let name = random.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-            private::create_folder(state_dir)?;
             private::replace(&path, name.as_bytes())?;
             name
         }

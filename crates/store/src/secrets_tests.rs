@@ -75,6 +75,9 @@ fn two_state_folders_never_share_a_keychain_and_a_copy_keeps_its_own() {
 
     for folder in [&one, &other] {
         keychain_of(folder).unwrap();
+        assert!(!folder.exists(), "looking makes nothing");
+        std::fs::create_dir(folder).unwrap();
+        keychain_of(folder).unwrap();
     }
     let first = name(&one);
     keychain_of(&one).unwrap();
