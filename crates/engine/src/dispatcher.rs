@@ -2,6 +2,7 @@
 //!
 //! It knows no connection. A link hands it a [`Job`] and gets back the reply to send, or nothing when the job was cancelled.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use drawbridge_os::root::Root;
 use drawbridge_policy::{Explanation, Permit, Question, Verdict, authorize};
 use drawbridge_proto::executor::codec::{Reply, ReplyContext};
 use drawbridge_store::audit::RecordResult;
+use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -97,7 +99,7 @@ impl Dispatcher {
         let (result, explanation) = if self.parts.journal.is_latched() {
             (Err(OpError::AuditUnavailable), None)
         } else {
-            self.decide_and_run(job, chat.clone()).await
+            contained(self.decide_and_run(job, chat.clone())).await
         };
         facts.complete(&result);
         if session_op && matches!(result, Ok(Outcome::Attached { .. })) {
@@ -269,9 +271,34 @@ struct Act<'a> {
     why: Option<String>,
 }
 
+/// Makes a fault of our own into an answer. Without this nobody would answer the request, and its slot would stay taken.
+async fn contained(
+    run: impl Future<Output = (Result<Outcome, OpError>, Option<Explanation>)>,
+) -> (Result<Outcome, OpError>, Option<Explanation>) {
+    AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("an operation ended in a fault of the program; its message stands above");
+        (Err(OpError::Internal("a fault of the program ended this operation; its log tells more".to_owned())), None)
+    })
+}
+
 fn chat_of(operation: &Operation) -> Option<SessionId> {
     match operation {
         Operation::Session(op) => Some(op.session().clone()),
         Operation::File(_) | Operation::Command(_) | Operation::Browse(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "the fault under test")]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_fault_of_the_program_becomes_an_answer() {
+        let (result, explanation) = contained(async { panic!("a broken assertion") }).await;
+
+        assert!(matches!(result, Err(OpError::Internal(_))), "{result:?}");
+        assert_eq!(explanation, None);
     }
 }

@@ -276,8 +276,10 @@ fn own_children() -> Option<Vec<i32>> {
     Some(children)
 }
 
+/// The session of this process, as the process table names it: 0 when its leader is outside our pid namespace, as in a
+/// container that was entered. A session of a command is never 0, for its leader runs in our namespace.
 fn own_session() -> i32 {
-    rustix::process::getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get())
+    Process::read(rustix::process::getpid().as_raw_nonzero().get()).map_or(0, |own| own.session)
 }
 
 /// Ends every process whose mark begins like this and that no command of this run owns.
