@@ -72,12 +72,12 @@ mod scripted {
                 // Here, dialling brings a question, so that the test has one when it wants it.
                 next.prompts.push(question());
             }
-            Command::AnswerPrompt { id, answer } => {
+            Command::AnswerPrompt { id, answer, .. } => {
                 next.prompts.retain(|prompt| prompt.id != id);
                 let number = next.activity.first().map_or(1, |row| row.number + 1);
                 next.activity.insert(0, act(number, "PROMPT", &format!("{answer:?}"), None));
             }
-            Command::PromptPainted { id } => {
+            Command::PromptPainted { id, .. } => {
                 let number = next.activity.first().map_or(1, |row| row.number + 1);
                 next.activity.insert(0, act(number, "PAINTED", &id.to_string(), None));
             }
@@ -89,7 +89,26 @@ mod scripted {
             Command::Forget { session_id } => next.chats.retain(|chat| chat.session_id != session_id),
             Command::UndoList { .. } => return Reply::Undo { entries: vec![undo()] },
             Command::AuditRotate => return Reply::Rotated { path: "/state/audit.log.20260101-120000".to_owned() },
-            Command::UndoRestore { .. } | Command::AuditPrune { .. } | Command::Explain { .. } | Command::Shutdown => {}
+            Command::DenyPrompts => next.prompts.clear(),
+            Command::ReportTray { tray } => next.tray = tray,
+            Command::ShowWindow => next.window_wanted += 1,
+            Command::ChooseFolder { .. }
+            | Command::OfferFolder { .. }
+            | Command::AddBrowseRoot { .. }
+            | Command::RemoveBrowseRoot { .. }
+            | Command::SetChatPower { .. }
+            | Command::RemoveRule { .. }
+            | Command::SetRule { .. }
+            | Command::SettingsAfresh
+            | Command::UndoRestore { .. }
+            | Command::UndoRestoreChat { .. }
+            | Command::ActivityPage { .. }
+            | Command::AuditRecord { .. }
+            | Command::AuditVerify
+            | Command::AuditExport { .. }
+            | Command::AuditPrune { .. }
+            | Command::Explain { .. }
+            | Command::Shutdown => {}
         }
         Reply::Done
     }
@@ -104,6 +123,7 @@ mod scripted {
             mode: mode.to_owned(),
             locked_by: None,
             built,
+            running: 0,
         };
         Snapshot {
             version: "0.1.0".to_owned(),
@@ -143,6 +163,7 @@ mod scripted {
                 records: 47,
                 unavailable: false,
             },
+            ..Snapshot::default()
         }
     }
 
@@ -157,6 +178,7 @@ mod scripted {
             requests: 12,
             revoked: false,
             last_used_ms: now_ms(),
+            ..ChatView::default()
         }
     }
 
@@ -171,6 +193,7 @@ mod scripted {
             error_code: error.map(str::to_owned),
             duration_ms: 3,
             why: None,
+            seq: Some(number),
         }
     }
 
@@ -190,6 +213,7 @@ mod scripted {
             ],
             can_allow_chat: true,
             expires_at_ms: now_ms() + 60_000,
+            ..PromptView::default()
         }
     }
 

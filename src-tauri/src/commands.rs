@@ -75,9 +75,28 @@ fn is_for_the_page(command: &Command) -> bool {
         | Command::Forget { .. }
         | Command::UndoList { .. }
         | Command::UndoRestore { .. }
+        | Command::DenyPrompts
+        | Command::OfferFolder { path: None }
+        | Command::RemoveBrowseRoot { .. }
+        | Command::SetChatPower { .. }
+        | Command::RemoveRule { .. }
+        | Command::SetRule { .. }
+        | Command::SettingsAfresh
+        | Command::UndoRestoreChat { .. }
+        | Command::ActivityPage { .. }
+        | Command::AuditRecord { .. }
+        | Command::AuditVerify
         | Command::AuditRotate
         | Command::Explain { .. } => true,
-        Command::AuditPrune { .. } | Command::Shutdown => false,
+        // Paths come from a system dialog, never from the page.
+        Command::OfferFolder { path: Some(_) }
+        | Command::ChooseFolder { .. }
+        | Command::AddBrowseRoot { .. }
+        | Command::AuditExport { .. }
+        | Command::ReportTray { .. }
+        | Command::ShowWindow
+        | Command::AuditPrune { .. }
+        | Command::Shutdown => false,
     }
 }
 

@@ -97,7 +97,12 @@ pub(crate) async fn answer(id: u64, answer: Answer, secret_file: Option<PathBuf>
         Answer::Deny => PromptAnswer::Deny,
     };
     let secret = read_secret(secret_file.as_deref())?;
-    send(&Command::AnswerPrompt { id, answer }, Some(&secret)).await
+    let Some(mut client) = Place::from_env()?.engine().await? else { return Ok(not_running()) };
+    // What this program could have read is the question as it is now; one that is over is told by the engine.
+    let snapshot = client.snapshot().await?;
+    let revision = snapshot.prompts.iter().find(|prompt| prompt.id == id).map_or(0, |prompt| prompt.revision);
+    client.send_with_secret(&Command::AnswerPrompt { id, revision, answer }, Some(&secret)).await?;
+    Ok(0)
 }
 
 async fn send(command: &Command, secret: Option<&SecretString>) -> anyhow::Result<u8> {

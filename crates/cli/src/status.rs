@@ -63,8 +63,7 @@ fn as_json(snapshot: Option<&Snapshot>, raised: bool) -> Value {
         "sessions": snapshot.chats.iter().filter(|chat| chat.active).collect::<Vec<_>>(),
         "stop": stop(raised),
         "prompts": snapshot.prompts,
-        // The engine does not know who shows it; saying none or some would be a guess.
-        "tray": "unknown",
+        "tray": snapshot.tray,
         "version": snapshot.version,
         "link": snapshot.link,
         "account": snapshot.account.state,

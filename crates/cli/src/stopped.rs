@@ -43,6 +43,7 @@ fn chat_view(chat: &Attachment) -> ChatView {
         requests: 0,
         revoked: chat.revoked,
         last_used_ms: chat.last_used_ms,
+        ..ChatView::default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::view::{ActivityRow, LinkState, LinkView, Notice};
+use crate::view::{ActivityRow, LinkState, LinkView, Notice, TrayState};
 
 /// Rows of activity kept for the window. The audit log has them all.
 const ROWS: usize = 200;
@@ -15,6 +15,8 @@ struct Inner {
     counted: u64,
     trouble: Option<Notice>,
     link: LinkView,
+    tray: TrayState,
+    window_wanted: u64,
 }
 
 /// What only the window needs: the latest acts, the state of the main link, and the trouble that stops everything.
@@ -26,7 +28,14 @@ pub(crate) struct Board {
 impl Board {
     pub(crate) fn new() -> Self {
         let link = LinkView { state: LinkState::Off, reason: None };
-        let inner = Inner { rows: VecDeque::with_capacity(ROWS), counted: 0, trouble: None, link };
+        let inner = Inner {
+            rows: VecDeque::with_capacity(ROWS),
+            counted: 0,
+            trouble: None,
+            link,
+            tray: TrayState::Unknown,
+            window_wanted: 0,
+        };
         Self { changed: Notify::new(), inner: Mutex::new(inner) }
     }
 
@@ -68,6 +77,26 @@ impl Board {
     /// Returns the acts, newest first.
     pub(crate) fn rows(&self) -> Vec<ActivityRow> {
         self.lock().rows.iter().cloned().collect()
+    }
+
+    /// Notes whether the tray icon is shown.
+    pub(crate) fn set_tray(&self, tray: TrayState) {
+        self.lock().tray = tray;
+        self.touch();
+    }
+
+    /// Notes that somebody wants to see the window.
+    pub(crate) fn want_window(&self) {
+        self.lock().window_wanted += 1;
+        self.touch();
+    }
+
+    pub(crate) fn tray(&self) -> TrayState {
+        self.lock().tray
+    }
+
+    pub(crate) fn window_wanted(&self) -> u64 {
+        self.lock().window_wanted
     }
 
     pub(crate) fn trouble(&self) -> Option<Notice> {

@@ -142,9 +142,12 @@ impl Broker {
     }
 
     /// Notes that a question is on screen.
-    pub(crate) fn painted(&self, id: PromptId) -> Result<(), AnswerFault> {
+    pub(crate) fn painted(&self, id: PromptId, revision: u64) -> Result<(), AnswerFault> {
         let mut inner = self.lock();
-        inner.open.get_mut(&id).ok_or(AnswerFault::Unknown)?.painted = true;
+        let open = inner.open.get_mut(&id).ok_or(AnswerFault::Unknown)?;
+        if open.view.revision == revision {
+            open.painted = true;
+        }
         Ok(())
     }
 
@@ -152,13 +155,17 @@ impl Broker {
     ///
     /// # Errors
     /// [`AnswerFault`] when the question is over or was never on screen.
-    pub(crate) fn answer(&self, id: PromptId, answer: PromptAnswer) -> Result<Answered, AnswerFault> {
-        let painted = self.lock().open.get(&id).ok_or(AnswerFault::Unknown)?.painted;
+    pub(crate) fn answer(&self, id: PromptId, revision: u64, answer: PromptAnswer) -> Result<Answered, AnswerFault> {
+        let painted = {
+            let inner = self.lock();
+            let open = inner.open.get(&id).ok_or(AnswerFault::Unknown)?;
+            open.painted && open.view.revision == revision
+        };
         if !painted && answer != PromptAnswer::Deny {
             return Err(AnswerFault::NotPainted);
         }
         let heard = match answer {
-            PromptAnswer::AllowOnce => Heard::Once,
+            PromptAnswer::AllowOnce | PromptAnswer::AllowAlways => Heard::Once,
             PromptAnswer::AllowChat => Heard::Chat,
             PromptAnswer::Deny => Heard::Deny,
         };
@@ -231,8 +238,10 @@ impl Broker {
             summary: facts.summary,
             details: facts.details,
             can_allow_chat: facts.can_allow_chat,
-            expires_at_ms: self.clock.wall().plus(PROMPT_LIFE).0,
+            waiting: 1,
+            ..PromptView::default()
         };
+        let view = PromptView { expires_at_ms: self.clock.wall().plus(PROMPT_LIFE).0, ..view };
         let open = Open {
             key,
             link: asker.link,

@@ -69,12 +69,12 @@ async fn a_painted_question_is_answered_by_the_person() {
     let request = rig.ask("ls");
     let id = rig.open(1).await[0];
 
-    assert_eq!(rig.broker.answer(id, PromptAnswer::AllowOnce).unwrap_err(), AnswerFault::NotPainted);
-    rig.broker.painted(id).unwrap();
-    rig.broker.answer(id, PromptAnswer::AllowOnce).unwrap();
+    assert_eq!(rig.broker.answer(id, 0, PromptAnswer::AllowOnce).unwrap_err(), AnswerFault::NotPainted);
+    rig.broker.painted(id, 0).unwrap();
+    rig.broker.answer(id, 0, PromptAnswer::AllowOnce).unwrap();
 
     assert!(request.await.unwrap().is_ok());
-    assert_eq!(rig.broker.answer(id, PromptAnswer::AllowOnce).unwrap_err(), AnswerFault::Unknown);
+    assert_eq!(rig.broker.answer(id, 0, PromptAnswer::AllowOnce).unwrap_err(), AnswerFault::Unknown);
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,8 +82,8 @@ async fn an_answer_that_comes_after_the_early_reply_serves_the_next_same_request
     let rig = Rig::new();
     let first = rig.ask("ls").await.unwrap();
     let id = rig.open(1).await[0];
-    rig.broker.painted(id).unwrap();
-    rig.broker.answer(id, PromptAnswer::AllowOnce).unwrap();
+    rig.broker.painted(id, 0).unwrap();
+    rig.broker.answer(id, 0, PromptAnswer::AllowOnce).unwrap();
 
     let other = rig.ask("rm");
     let second = rig.ask("ls").await.unwrap();
@@ -100,8 +100,8 @@ async fn a_kept_answer_dies_after_five_minutes() {
     let rig = Rig::new();
     rig.ask("ls").await.unwrap().unwrap_err();
     let id = rig.open(1).await[0];
-    rig.broker.painted(id).unwrap();
-    rig.broker.answer(id, PromptAnswer::AllowOnce).unwrap();
+    rig.broker.painted(id, 0).unwrap();
+    rig.broker.answer(id, 0, PromptAnswer::AllowOnce).unwrap();
     rig.clock.advance(ANSWER_LIFE);
 
     let late = rig.ask("ls").await.unwrap();
@@ -115,7 +115,7 @@ async fn a_question_nobody_answers_is_denied_by_itself() {
     let patient = Asker { patience: Duration::from_secs(120), ..asker(1) };
     let seen = rig.ask_as("seen", &patient);
     let id = rig.open(1).await[0];
-    rig.broker.painted(id).unwrap();
+    rig.broker.painted(id, 0).unwrap();
     let unseen = rig.ask_as("unseen", &patient);
 
     assert!(matches!(seen.await.unwrap(), Err(OpError::Declined { .. })));
@@ -131,8 +131,8 @@ async fn the_same_request_twice_shows_one_question_and_once_means_once() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    rig.broker.painted(id).unwrap();
-    rig.broker.answer(id, PromptAnswer::AllowOnce).unwrap();
+    rig.broker.painted(id, 0).unwrap();
+    rig.broker.answer(id, 0, PromptAnswer::AllowOnce).unwrap();
 
     let results = [first.await.unwrap(), second.await.unwrap()];
 
@@ -176,8 +176,8 @@ async fn raising_denies_what_waits_and_forgets_what_was_answered() {
     let rig = Rig::new();
     rig.ask("kept").await.unwrap().unwrap_err();
     let kept = rig.open(1).await[0];
-    rig.broker.painted(kept).unwrap();
-    rig.broker.answer(kept, PromptAnswer::AllowOnce).unwrap();
+    rig.broker.painted(kept, 0).unwrap();
+    rig.broker.answer(kept, 0, PromptAnswer::AllowOnce).unwrap();
     let waiting = rig.ask("waiting");
     rig.open(1).await;
 

@@ -61,6 +61,7 @@ fn snapshot() -> Snapshot {
         prompts: Vec::new(),
         activity: Vec::new(),
         audit: AuditView { path: "audit.log".to_owned(), bytes: 0, records: 0, unavailable: false },
+        ..Snapshot::default()
     }
 }
 
@@ -114,7 +115,7 @@ async fn the_socket_widens_no_power_and_answers_no_question_without_the_secret()
     let secret = Arc::new(SecretString::from("one-time"));
     let closed = rig(ControlOptions::default()).await;
     let mut open = rig(ControlOptions { answer_secret: Some(secret.clone()) }).await;
-    let answer = Command::AnswerPrompt { id: 3, answer: PromptAnswer::AllowOnce };
+    let answer = Command::AnswerPrompt { id: 3, revision: 0, answer: PromptAnswer::AllowOnce };
     let full = Command::SetShell { mode: "full".to_owned(), network: "all".to_owned() };
     let code = |result: Result<Reply, ControlError>| match result {
         Err(ControlError::Refused(CommandError { code, .. })) => code,
@@ -126,10 +127,10 @@ async fn the_socket_widens_no_power_and_answers_no_question_without_the_secret()
     assert_eq!(code(client.send_with_secret(&answer, Some(&secret)).await), "answers_off");
     let mut client = Client::connect(&open.path).await.unwrap();
     assert_eq!(code(client.send(&answer).await), "wrong_secret");
-    assert_eq!(code(client.send(&Command::PromptPainted { id: 3 }).await), "window_only");
+    assert_eq!(code(client.send(&Command::PromptPainted { id: 3, revision: 0 }).await), "window_only");
     assert_eq!(client.send_with_secret(&answer, Some(&secret)).await.unwrap(), Reply::Done);
 
-    assert_eq!(open.seen.recv().await, Some(Command::PromptPainted { id: 3 }));
+    assert_eq!(open.seen.recv().await, Some(Command::PromptPainted { id: 3, revision: 0 }));
     assert_eq!(open.seen.recv().await, Some(answer));
 }
 

@@ -24,7 +24,7 @@ use crate::policy_cell::PolicyCell;
 use crate::prompts;
 use crate::record::{self, Facts};
 use crate::sessions::Sessions;
-use crate::view::ActivityRow;
+use crate::view::{ActivityRow, WhyView};
 
 /// How long a request on a control link may wait for a person before the peer is told to ask again (spec 15.6).
 const CONTROL_PATIENCE: Duration = Duration::from_secs(8);
@@ -114,7 +114,7 @@ impl Dispatcher {
             error_code: reply.error_code(),
             duration_ms: u64::try_from(self.parts.clock.now().saturating_duration_since(started).as_millis())
                 .unwrap_or(u64::MAX),
-            why: explanation.map(|explanation| explanation.why),
+            why: explanation.as_ref().map(WhyView::from),
         };
         if !self.record(act) {
             reply = Reply::encode(&request, &context, &limits, Err(&OpError::AuditUnavailable));
@@ -231,6 +231,7 @@ impl Dispatcher {
             error_code: error_code.map(str::to_owned),
             duration_ms: act.duration_ms,
             why: act.why,
+            seq: None,
         });
         written
     }
@@ -255,6 +256,7 @@ impl Dispatcher {
             error_code: Some(code.to_owned()),
             duration_ms: 0,
             why: None,
+            seq: None,
         });
         written
     }
@@ -268,7 +270,7 @@ struct Act<'a> {
     result: &'a Result<Outcome, OpError>,
     error_code: Option<&'static str>,
     duration_ms: u64,
-    why: Option<String>,
+    why: Option<WhyView>,
 }
 
 /// Makes a fault of our own into an answer. Without this nobody would answer the request, and its slot would stay taken.

@@ -8,7 +8,7 @@ use drawbridge_core::{
 };
 use drawbridge_policy::{PolicyState, decide};
 
-use crate::view::ExplainView;
+use crate::view::{ExplainView, WhyView};
 
 /// Names of every operation that policy knows, in the order in which they are shown.
 pub const OPERATIONS: [&str; 12] = [
@@ -32,12 +32,15 @@ pub const OPERATIONS: [&str; 12] = [
 pub fn explain(state: &PolicyState, name: &str, session: Option<&SessionId>) -> Option<ExplainView> {
     let operation = sample(name, session)?;
     let explanation = decide(state, &operation, session);
+    let why = WhyView::from(&explanation);
     Some(ExplainView {
         operation: operation.name().to_owned(),
         power: operation.power().map(|power| power.name().to_owned()),
-        decision: explanation.decision.name().to_owned(),
-        rule: explanation.rule.name().to_owned(),
-        why: explanation.why,
+        decision: why.decision,
+        rule: why.rule,
+        mode: why.mode,
+        by: why.by,
+        why: why.text,
     })
 }
 

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use ts_rs::TS;
 
-use crate::view::{ExplainView, PromptAnswer, Snapshot, UndoView};
+use crate::view::{
+    ActivityFilter, ActivityRow, ExplainView, PromptAnswer, PromptDetail, RecordView, Snapshot, TrayState, UndoView,
+    VerifyView,
+};
 
 /// What may be asked of a running engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -49,15 +52,78 @@ pub enum Command {
         /// Its number.
         #[ts(type = "number")]
         id: u64,
+        /// Which state of it.
+        #[ts(type = "number")]
+        revision: u64,
     },
     /// Answers a question.
     AnswerPrompt {
         /// Its number.
         #[ts(type = "number")]
         id: u64,
+        /// Which state of it was read: an answer to anything else does not count.
+        #[ts(type = "number")]
+        revision: u64,
         /// The answer.
         answer: PromptAnswer,
     },
+    /// Answers every question that waits with no.
+    DenyPrompts,
+    /// Puts another folder into a question about attaching one. For the folder dialog alone, never for a page.
+    ChooseFolder {
+        /// The question.
+        #[ts(type = "number")]
+        id: u64,
+        /// The folder.
+        path: String,
+    },
+    /// Offers a folder for the next chat, or takes the offer back. Offering is for the folder dialog alone.
+    OfferFolder {
+        /// The folder; none takes back.
+        path: Option<String>,
+    },
+    /// Lets agents look for folders below this one. For the folder dialog alone.
+    AddBrowseRoot {
+        /// The folder.
+        path: String,
+    },
+    /// Takes back what [`Command::AddBrowseRoot`] did. Without any the home folder is the one.
+    RemoveBrowseRoot {
+        /// The folder, as the picture names it.
+        path: String,
+    },
+    /// Sets the mode of a power for one chat alone, or takes that back. The power's own *off* always wins.
+    SetChatPower {
+        /// The chat.
+        session_id: String,
+        /// Name of the power.
+        power: String,
+        /// Name of the mode; none takes back.
+        mode: Option<String>,
+    },
+    /// Removes a rule.
+    RemoveRule {
+        /// Its name.
+        id: String,
+    },
+    /// Changes the words of a command rule. The program stays.
+    SetRule {
+        /// Its name.
+        id: String,
+        /// The words after the program; `*` alone stands for any one word.
+        words: Vec<String>,
+        /// Any further words may follow.
+        any_more: bool,
+    },
+    /// Sets settings that cannot be read aside and begins with the defaults.
+    SettingsAfresh,
+    /// Tells whether the tray icon is shown. For the desktop shell alone.
+    ReportTray {
+        /// Its state.
+        tray: TrayState,
+    },
+    /// Brings the window up: the program was started a second time.
+    ShowWindow,
     /// Stops a chat's data link; the grant stays good.
     Detach {
         /// The chat.
@@ -78,6 +144,34 @@ pub enum Command {
         /// Their numbers.
         #[ts(type = "number[]")]
         numbers: Vec<u64>,
+    },
+    /// Takes back everything that a chat changed, newest first.
+    UndoRestoreChat {
+        /// The chat.
+        session_id: String,
+    },
+    /// Lists acts from the audit log, newest first.
+    ActivityPage {
+        /// Which.
+        filter: ActivityFilter,
+        /// So many are left out.
+        #[ts(type = "number")]
+        skip: u64,
+        /// At most so many, 1 to 500.
+        limit: u32,
+    },
+    /// Shows one audit record with its reason.
+    AuditRecord {
+        /// Its number.
+        #[ts(type = "number")]
+        seq: u64,
+    },
+    /// Checks every audit file.
+    AuditVerify,
+    /// Writes all audit files into one archive. For the save dialog alone.
+    AuditExport {
+        /// The new file.
+        path: String,
     },
     /// Starts a new audit file.
     AuditRotate,
@@ -113,6 +207,40 @@ pub enum Reply {
     Undo {
         /// Newest first.
         entries: Vec<UndoView>,
+    },
+    /// Acts of the audit log.
+    Activity {
+        /// Newest first.
+        rows: Vec<ActivityRow>,
+        /// So many fit the filter in all.
+        #[ts(type = "number")]
+        total: u64,
+    },
+    /// One audit record.
+    Record {
+        /// It.
+        record: Box<RecordView>,
+    },
+    /// What checking the audit log found.
+    Verified {
+        /// It.
+        report: VerifyView,
+    },
+    /// The archive was written.
+    Exported {
+        /// Its file.
+        path: String,
+        /// Records in it.
+        #[ts(type = "number")]
+        records: u64,
+    },
+    /// What was taken back.
+    Restored {
+        /// So many changes.
+        #[ts(type = "number")]
+        count: u64,
+        /// What could not be, each with its reason: path and words.
+        failed: Vec<PromptDetail>,
     },
     /// Names of the audit files that were removed.
     Pruned {

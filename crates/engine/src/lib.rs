@@ -13,6 +13,7 @@ mod journal;
 mod link;
 pub mod net;
 mod policy_cell;
+pub mod prefs;
 mod prompts;
 mod record;
 mod sessions;

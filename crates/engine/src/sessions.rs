@@ -301,6 +301,7 @@ impl Sessions {
                     requests: link.map_or(0, |link| link.status.answered.load(std::sync::atomic::Ordering::Relaxed)),
                     revoked: bound.revoked,
                     last_used_ms: bound.last_used_ms.max(last_request),
+                    ..ChatView::default()
                 }
             })
             .collect();

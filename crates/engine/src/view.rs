@@ -4,12 +4,13 @@
 //! socket. Every text that came from outside has been made safe to show already (invariant 4).
 
 use drawbridge_core::escape_outside_text;
+use drawbridge_policy::{Explanation, Rule};
 use drawbridge_store::undo::{UndoEntry, UndoKind};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 /// The whole picture at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct Snapshot {
     /// Version of the program.
     pub version: String,
@@ -33,10 +34,93 @@ pub struct Snapshot {
     pub activity: Vec<ActivityRow>,
     /// How the audit log is.
     pub audit: AuditView,
+    /// Whether the program can be seen while no window is open.
+    pub tray: TrayState,
+    /// What was allowed beyond the modes of the powers: for a chat, or always.
+    pub rules: Vec<RuleView>,
+    /// The folder that the person picked for the next chat, safe to show.
+    pub offered_folder: Option<String>,
+    /// Folders in which agents may look for one to attach, safe to show. Empty means the home folder.
+    pub browse_roots: Vec<String>,
+    /// How fast the last raise of this run was.
+    pub last_raise: Option<RaiseView>,
+    /// Counts how often somebody wanted to see the window: a second start of the program.
+    #[ts(type = "number")]
+    pub window_wanted: u64,
+}
+
+/// Whether the program can be seen while no window is open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum TrayState {
+    /// No desktop shell has told yet, or none is there.
+    #[default]
+    Unknown,
+    /// Nobody draws tray icons here.
+    None,
+    /// The icon is shown.
+    Shown,
+}
+
+/// How long a raise took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct RaiseView {
+    /// When it was asked for, Unix milliseconds.
+    #[ts(type = "number")]
+    pub at_ms: i64,
+    /// Milliseconds until the stop was stored.
+    #[ts(type = "number")]
+    pub stored_ms: u64,
+    /// Milliseconds until every link was closed and every process had ended.
+    #[ts(type = "number")]
+    pub ended_ms: u64,
+}
+
+/// Something that was allowed beyond the modes of the powers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct RuleView {
+    /// Its name, for removing it.
+    pub id: String,
+    /// `chat_power`: a power for one chat. "command": a command pattern.
+    pub kind: String,
+    /// The chat it holds for; none means always.
+    pub session_id: Option<String>,
+    /// The folder of that chat, safe to show.
+    pub folder: Option<String>,
+    /// The power concerned.
+    pub power: String,
+    /// The resolved program of a command rule, safe to show.
+    pub program: Option<String>,
+    /// The words of a command rule, each safe to show; `*` alone stands for any one word.
+    pub words: Vec<String>,
+    /// Any further words may follow.
+    pub any_more: bool,
+    /// "answered": by a question. "window": set in the window.
+    pub origin: String,
+    /// When, Unix milliseconds.
+    #[ts(type = "number")]
+    pub at_ms: i64,
+}
+
+/// Why something was allowed, asked or refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct WhyView {
+    /// "allow", "ask" or "deny".
+    pub decision: String,
+    /// Stable name of the rule that won.
+    pub rule: String,
+    /// The power concerned.
+    pub power: Option<String>,
+    /// The mode that decided, if one did.
+    pub mode: Option<String>,
+    /// Who switched the power off, if somebody did.
+    pub by: Option<String>,
+    /// The reason in words, in English.
+    pub text: String,
 }
 
 /// A message for the person: what happened, what it means, what to do next.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct Notice {
     /// A stable name.
     pub code: String,
@@ -45,10 +129,11 @@ pub struct Notice {
 }
 
 /// State of the sign-in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountState {
     /// No tokens.
+    #[default]
     SignedOut,
     /// A browser page is open and waits for the person.
     SigningIn,
@@ -59,7 +144,7 @@ pub enum AccountState {
 }
 
 /// The account at the platform.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct AccountView {
     /// Its state.
     pub state: AccountState,
@@ -72,10 +157,11 @@ pub struct AccountView {
 }
 
 /// State of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkState {
     /// Not wanted: signed out or raised.
+    #[default]
     Off,
     /// Dialling or shaking hands.
     Connecting,
@@ -88,7 +174,7 @@ pub enum LinkState {
 }
 
 /// One connection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct LinkView {
     /// Its state.
     pub state: LinkState,
@@ -97,7 +183,7 @@ pub struct LinkView {
 }
 
 /// A chat with a folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ChatView {
     /// The chat's id.
     pub session_id: String,
@@ -120,10 +206,47 @@ pub struct ChatView {
     /// Last use, Unix milliseconds.
     #[ts(type = "number")]
     pub last_used_ms: i64,
+    /// When the folder was attached, Unix milliseconds.
+    #[ts(type = "number")]
+    pub attached_ms: i64,
+    /// Name of the last operation of this run.
+    pub last_operation: Option<String>,
+    /// Changes that can be taken back.
+    pub changes: ChangeCounts,
+    /// Powers that the chat has used in this run.
+    pub powers_used: Vec<String>,
+    /// Modes that hold for this chat alone.
+    pub modes: Vec<ChatModeView>,
+}
+
+/// How many changes of a chat can be taken back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ChangeCounts {
+    /// New files.
+    #[ts(type = "number")]
+    pub created: u64,
+    /// Files with new content.
+    #[ts(type = "number")]
+    pub written: u64,
+    /// Things moved.
+    #[ts(type = "number")]
+    pub moved: u64,
+    /// Things deleted.
+    #[ts(type = "number")]
+    pub deleted: u64,
+}
+
+/// The mode of a power for one chat alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ChatModeView {
+    /// The power.
+    pub power: String,
+    /// Its mode.
+    pub mode: String,
 }
 
 /// One switch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PowerView {
     /// Stable name, for example "shell".
     pub power: String,
@@ -133,10 +256,12 @@ pub struct PowerView {
     pub locked_by: Option<String>,
     /// This version can really do it.
     pub built: bool,
+    /// Operations of it that run now.
+    pub running: u32,
 }
 
 /// How commands run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ShellView {
     /// "confined" or "full".
     pub mode: String,
@@ -147,7 +272,7 @@ pub struct ShellView {
 }
 
 /// A question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PromptView {
     /// Number of the question.
     #[ts(type = "number")]
@@ -162,17 +287,58 @@ pub struct PromptView {
     pub operation: String,
     /// One plain sentence.
     pub summary: String,
+    /// Rises when what is shown changes, and each change must be painted before an answer counts.
+    #[ts(type = "number")]
+    pub revision: u64,
     /// Exact facts, each safe to show: label and value.
     pub details: Vec<PromptDetail>,
+    /// The words of a command, each safe to show, the program first. Empty for a text that a shell parses.
+    pub argv: Vec<String>,
+    /// What an overwrite changes.
+    pub diff: Option<DiffView>,
+    /// The folder that would be attached, safe to show.
+    pub folder: Option<String>,
+    /// The person may pick another folder.
+    pub can_choose_folder: bool,
     /// "Allow for this chat" may be offered.
     pub can_allow_chat: bool,
+    /// The command that "Always allow" would allow from then on, word by word; none when that may not be offered.
+    pub always: Option<Vec<String>>,
+    /// Requests that wait for this answer.
+    pub waiting: u32,
     /// When it is denied by itself, Unix milliseconds.
     #[ts(type = "number")]
     pub expires_at_ms: i64,
 }
 
+/// What an overwrite changes, line by line.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct DiffView {
+    /// Changed lines with some around them.
+    pub lines: Vec<DiffLine>,
+    /// Lines added in all.
+    pub added: u32,
+    /// Lines removed in all.
+    pub removed: u32,
+    /// Not everything is shown.
+    pub cut: bool,
+}
+
+/// One line of a difference.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct DiffLine {
+    /// "same", "added", "removed" or "skipped".
+    pub kind: String,
+    /// Number in the old file, from 1.
+    pub old: Option<u32>,
+    /// Number in the new file, from 1.
+    pub new: Option<u32>,
+    /// The line, safe to show.
+    pub text: String,
+}
+
 /// One fact of a question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PromptDetail {
     /// What it is: "argument", "folder", "program"…
     pub label: String,
@@ -188,12 +354,14 @@ pub enum PromptAnswer {
     AllowOnce,
     /// This power, as long as the chat has this folder.
     AllowChat,
+    /// This very command in this and every later chat, until the rule is removed.
+    AllowAlways,
     /// No.
     Deny,
 }
 
 /// One act.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ActivityRow {
     /// Counts up.
     #[ts(type = "number")]
@@ -215,11 +383,59 @@ pub struct ActivityRow {
     #[ts(type = "number")]
     pub duration_ms: u64,
     /// Why it was allowed or refused.
-    pub why: Option<String>,
+    pub why: Option<WhyView>,
+    /// Number of its audit record.
+    #[ts(type = "number | null")]
+    pub seq: Option<u64>,
+}
+
+/// Which acts are wanted. An empty filter wants all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(default)]
+pub struct ActivityFilter {
+    /// Of this chat.
+    pub session_id: Option<String>,
+    /// Of this power.
+    pub power: Option<String>,
+    /// "ok" or "refused".
+    pub outcome: Option<String>,
+    /// With this text, in any case of letters, in the operation, the subject or the error code.
+    pub text: Option<String>,
+}
+
+/// An audit record, for a person.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct RecordView {
+    /// Its number.
+    #[ts(type = "number")]
+    pub seq: u64,
+    /// Unix milliseconds.
+    #[ts(type = "number")]
+    pub at_ms: i64,
+    /// Its fields, each safe to show, in the order of the file; nested ones by dotted names.
+    pub fields: Vec<PromptDetail>,
+    /// Why it was allowed or refused then.
+    pub why: Option<WhyView>,
+    /// What the decision function says about the same kind of operation now.
+    pub now: Option<ExplainView>,
+}
+
+/// What checking the audit log found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct VerifyView {
+    /// Nothing is wrong.
+    pub sound: bool,
+    /// Files looked at.
+    pub files: u32,
+    /// Records looked at.
+    #[ts(type = "number")]
+    pub records: u64,
+    /// What is wrong: "kind" of the finding and the place, safe to show.
+    pub findings: Vec<PromptDetail>,
 }
 
 /// State of the audit log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct AuditView {
     /// Its file.
     pub path: String,
@@ -234,7 +450,7 @@ pub struct AuditView {
 }
 
 /// Something that an agent changed and that can be taken back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct UndoView {
     /// Number, counts up.
     #[ts(type = "number")]
@@ -258,7 +474,7 @@ pub struct UndoView {
 }
 
 /// What policy says about a kind of operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ExplainView {
     /// Name of the operation, as in the audit log.
     pub operation: String,
@@ -268,8 +484,33 @@ pub struct ExplainView {
     pub decision: String,
     /// Stable name of the rule that won.
     pub rule: String,
+    /// The mode that decided, if one did.
+    pub mode: Option<String>,
+    /// Who switched the power off, if somebody did.
+    pub by: Option<String>,
     /// The reason in words.
     pub why: String,
+}
+
+impl From<&Explanation> for WhyView {
+    fn from(explanation: &Explanation) -> Self {
+        let (power, mode, by) = match &explanation.rule {
+            Rule::Raised | Rule::SettingsBroken | Rule::TakesAway => (None, None, None),
+            Rule::LockedOff { by } => (None, None, Some(escape_outside_text(by))),
+            Rule::Mode { power, mode } => (Some(power), Some(mode), None),
+            Rule::ChatAllowance { power } | Rule::NobodyToAsk { power } | Rule::Answered { power } => {
+                (Some(power), None, None)
+            }
+        };
+        Self {
+            decision: explanation.decision.name().to_owned(),
+            rule: explanation.rule.name().to_owned(),
+            power: power.map(|power| power.name().to_owned()),
+            mode: mode.map(|mode| mode.name().to_owned()),
+            by,
+            text: explanation.why.clone(),
+        }
+    }
 }
 
 impl From<&UndoEntry> for UndoView {

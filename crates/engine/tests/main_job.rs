@@ -154,16 +154,19 @@ async fn a_person_is_asked_before_a_folder_is_attached() {
 
     let first = attach(rig.script.clone());
     let prompt = rig.until(|picture| !picture.prompts.is_empty()).await.prompts.remove(0);
-    let answer = |answer| Command::AnswerPrompt { id: prompt.id, answer };
+    let answer = |answer| Command::AnswerPrompt { id: prompt.id, revision: prompt.revision, answer };
     let early = rig.handle.send(answer(PromptAnswer::AllowOnce)).await.unwrap_err();
-    rig.handle.send(Command::PromptPainted { id: prompt.id }).await.unwrap();
+    rig.handle.send(Command::PromptPainted { id: prompt.id, revision: prompt.revision }).await.unwrap();
     rig.handle.send(answer(PromptAnswer::Deny)).await.unwrap();
     let Err(Failure::Refused { reply }) = first.await.unwrap() else { panic!("not refused") };
 
     let second = attach(rig.script.clone());
     let again = rig.until(|picture| picture.prompts.iter().any(|one| one.id != prompt.id)).await.prompts.remove(0);
-    rig.handle.send(Command::PromptPainted { id: again.id }).await.unwrap();
-    rig.handle.send(Command::AnswerPrompt { id: again.id, answer: PromptAnswer::AllowOnce }).await.unwrap();
+    rig.handle.send(Command::PromptPainted { id: again.id, revision: again.revision }).await.unwrap();
+    rig.handle
+        .send(Command::AnswerPrompt { id: again.id, revision: again.revision, answer: PromptAnswer::AllowOnce })
+        .await
+        .unwrap();
 
     assert_eq!(early.code, "not_painted");
     assert_eq!(reply.payload["code"], "CAPABILITY_NOT_GRANTED");

@@ -4,9 +4,11 @@
 
 use std::path::Path;
 
+use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
-    AccountState, AccountView, ActivityRow, AuditView, ChatView, ExplainView, LinkState, LinkView, Notice, PowerView,
-    PromptAnswer, PromptDetail, PromptView, ShellView, Snapshot, UndoView,
+    AccountState, AccountView, ActivityFilter, ActivityRow, AuditView, ChangeCounts, ChatModeView, ChatView, DiffLine,
+    DiffView, ExplainView, LinkState, LinkView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView,
+    RecordView, RuleView, ShellView, Snapshot, TrayState, UndoView, VerifyView, WhyView,
 };
 use drawbridge_engine::{Command, CommandError, Reply};
 use ts_rs::{Config, TS};
@@ -40,6 +42,18 @@ fn the_pages_types_are_those_of_the_engine() {
         AuditView,
         UndoView,
         ExplainView,
+        TrayState,
+        RaiseView,
+        RuleView,
+        WhyView,
+        ChangeCounts,
+        ChatModeView,
+        DiffView,
+        DiffLine,
+        ActivityFilter,
+        RecordView,
+        VerifyView,
+        Prefs,
         Command,
         Reply,
         CommandError,

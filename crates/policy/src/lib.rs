@@ -11,4 +11,4 @@ mod rules;
 pub use decision::{Decision, Explanation, Rule, decide};
 pub use grant::{Fingerprint, GrantClaims, GrantFault, GrantKey, directory_fingerprint};
 pub use permit::{Permit, Question, Verdict, authorize};
-pub use rules::{ChatAllowance, Network, PolicyState, Prompting, ShellMode};
+pub use rules::{ChatAllowance, CommandRule, Network, Origin, PolicyState, Prompting, ShellMode, WordPattern};

@@ -42,6 +42,41 @@ pub struct ChatAllowance {
     pub power: Power,
 }
 
+/// Where something that was allowed came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A question was answered with it.
+    Answered,
+    /// The person set it in the window.
+    Window,
+}
+
+/// "Always allow" for one command: a resolved program and a pattern of its words (DESIGN §4). Never a text prefix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRule {
+    /// Names the rule, for removing it and for the audit log. Never used again.
+    pub id: String,
+    /// The absolute path that the first word resolved to when the rule was made.
+    pub program: String,
+    /// The words after the program.
+    pub words: Vec<WordPattern>,
+    /// Any further words may follow.
+    pub any_more: bool,
+    /// Where it came from.
+    pub origin: Origin,
+    /// When it was made, Unix milliseconds.
+    pub at_ms: i64,
+}
+
+/// What one word of a command must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WordPattern {
+    /// Exactly this.
+    Exactly(String),
+    /// Any one word.
+    Any,
+}
+
 /// Everything that a decision depends on. Cheap to clone; the engine replaces it whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyState {
@@ -57,6 +92,10 @@ pub struct PolicyState {
     pub locked_off: BTreeMap<Power, String>,
     /// What was allowed for one chat.
     pub chat_allowances: BTreeSet<ChatAllowance>,
+    /// Modes that hold for one chat alone. The power's own *off* always wins.
+    pub chat_modes: BTreeMap<(SessionId, Power), PowerMode>,
+    /// Commands that are always allowed where the shell power asks.
+    pub command_rules: Vec<CommandRule>,
     /// Whether a question can be asked.
     pub prompting: Prompting,
     /// How commands run.
@@ -76,6 +115,8 @@ impl PolicyState {
             modes: BTreeMap::from([(Power::Files, PowerMode::Allowed), (Power::Attach, PowerMode::AskEachTime)]),
             locked_off: BTreeMap::new(),
             chat_allowances: BTreeSet::new(),
+            chat_modes: BTreeMap::new(),
+            command_rules: Vec::new(),
             prompting: Prompting::Impossible,
             shell_mode: ShellMode::Confined,
             shell_network: Network::None,

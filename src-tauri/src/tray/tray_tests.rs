@@ -20,6 +20,7 @@ fn idle() -> Snapshot {
         prompts: Vec::new(),
         activity: Vec::new(),
         audit: AuditView { path: "/state/audit.log".to_owned(), bytes: 0, records: 0, unavailable: false },
+        ..Snapshot::default()
     }
 }
 
@@ -34,6 +35,7 @@ fn chat(in_flight: u32) -> ChatView {
         requests: 3,
         revoked: false,
         last_used_ms: 0,
+        ..ChatView::default()
     }
 }
 
@@ -48,6 +50,7 @@ fn question() -> PromptView {
         details: Vec::new(),
         can_allow_chat: false,
         expires_at_ms: 0,
+        ..PromptView::default()
     }
 }
 

@@ -44,7 +44,31 @@ activity: Array<ActivityRow>,
 /**
  * How the audit log is.
  */
-audit: AuditView, };
+audit: AuditView, 
+/**
+ * Whether the program can be seen while no window is open.
+ */
+tray: TrayState, 
+/**
+ * What was allowed beyond the modes of the powers: for a chat, or always.
+ */
+rules: Array<RuleView>, 
+/**
+ * The folder that the person picked for the next chat, safe to show.
+ */
+offered_folder: string | null, 
+/**
+ * Folders in which agents may look for one to attach, safe to show. Empty means the home folder.
+ */
+browse_roots: Array<string>, 
+/**
+ * How fast the last raise of this run was.
+ */
+last_raise: RaiseView | null, 
+/**
+ * Counts how often somebody wanted to see the window: a second start of the program.
+ */
+window_wanted: number, };
 
 export type Notice = { 
 /**
@@ -124,7 +148,27 @@ revoked: boolean,
 /**
  * Last use, Unix milliseconds.
  */
-last_used_ms: number, };
+last_used_ms: number, 
+/**
+ * When the folder was attached, Unix milliseconds.
+ */
+attached_ms: number, 
+/**
+ * Name of the last operation of this run.
+ */
+last_operation: string | null, 
+/**
+ * Changes that can be taken back.
+ */
+changes: ChangeCounts, 
+/**
+ * Powers that the chat has used in this run.
+ */
+powers_used: Array<string>, 
+/**
+ * Modes that hold for this chat alone.
+ */
+modes: Array<ChatModeView>, };
 
 export type PowerView = { 
 /**
@@ -142,7 +186,11 @@ locked_by: string | null,
 /**
  * This version can really do it.
  */
-built: boolean, };
+built: boolean, 
+/**
+ * Operations of it that run now.
+ */
+running: number, };
 
 export type ShellView = { 
 /**
@@ -184,13 +232,41 @@ operation: string,
  */
 summary: string, 
 /**
+ * Rises when what is shown changes, and each change must be painted before an answer counts.
+ */
+revision: number, 
+/**
  * Exact facts, each safe to show: label and value.
  */
 details: Array<PromptDetail>, 
 /**
+ * The words of a command, each safe to show, the program first. Empty for a text that a shell parses.
+ */
+argv: Array<string>, 
+/**
+ * What an overwrite changes.
+ */
+diff: DiffView | null, 
+/**
+ * The folder that would be attached, safe to show.
+ */
+folder: string | null, 
+/**
+ * The person may pick another folder.
+ */
+can_choose_folder: boolean, 
+/**
  * "Allow for this chat" may be offered.
  */
 can_allow_chat: boolean, 
+/**
+ * The command that "Always allow" would allow from then on, word by word; none when that may not be offered.
+ */
+always: Array<string> | null, 
+/**
+ * Requests that wait for this answer.
+ */
+waiting: number, 
 /**
  * When it is denied by itself, Unix milliseconds.
  */
@@ -206,7 +282,7 @@ label: string,
  */
 value: string, };
 
-export type PromptAnswer = "allow_once" | "allow_chat" | "deny";
+export type PromptAnswer = "allow_once" | "allow_chat" | "allow_always" | "deny";
 
 export type ActivityRow = { 
 /**
@@ -244,7 +320,11 @@ duration_ms: number,
 /**
  * Why it was allowed or refused.
  */
-why: string | null, };
+why: WhyView | null, 
+/**
+ * Number of its audit record.
+ */
+seq: number | null, };
 
 export type AuditView = { 
 /**
@@ -316,9 +396,261 @@ decision: string,
  */
 rule: string, 
 /**
+ * The mode that decided, if one did.
+ */
+mode: string | null, 
+/**
+ * Who switched the power off, if somebody did.
+ */
+by: string | null, 
+/**
  * The reason in words.
  */
 why: string, };
+
+export type TrayState = "unknown" | "none" | "shown";
+
+export type RaiseView = { 
+/**
+ * When it was asked for, Unix milliseconds.
+ */
+at_ms: number, 
+/**
+ * Milliseconds until the stop was stored.
+ */
+stored_ms: number, 
+/**
+ * Milliseconds until every link was closed and every process had ended.
+ */
+ended_ms: number, };
+
+export type RuleView = { 
+/**
+ * Its name, for removing it.
+ */
+id: string, 
+/**
+ * `chat_power`: a power for one chat. "command": a command pattern.
+ */
+kind: string, 
+/**
+ * The chat it holds for; none means always.
+ */
+session_id: string | null, 
+/**
+ * The folder of that chat, safe to show.
+ */
+folder: string | null, 
+/**
+ * The power concerned.
+ */
+power: string, 
+/**
+ * The resolved program of a command rule, safe to show.
+ */
+program: string | null, 
+/**
+ * The words of a command rule, each safe to show; `*` alone stands for any one word.
+ */
+words: Array<string>, 
+/**
+ * Any further words may follow.
+ */
+any_more: boolean, 
+/**
+ * "answered": by a question. "window": set in the window.
+ */
+origin: string, 
+/**
+ * When, Unix milliseconds.
+ */
+at_ms: number, };
+
+export type WhyView = { 
+/**
+ * "allow", "ask" or "deny".
+ */
+decision: string, 
+/**
+ * Stable name of the rule that won.
+ */
+rule: string, 
+/**
+ * The power concerned.
+ */
+power: string | null, 
+/**
+ * The mode that decided, if one did.
+ */
+mode: string | null, 
+/**
+ * Who switched the power off, if somebody did.
+ */
+by: string | null, 
+/**
+ * The reason in words, in English.
+ */
+text: string, };
+
+export type ChangeCounts = { 
+/**
+ * New files.
+ */
+created: number, 
+/**
+ * Files with new content.
+ */
+written: number, 
+/**
+ * Things moved.
+ */
+moved: number, 
+/**
+ * Things deleted.
+ */
+deleted: number, };
+
+export type ChatModeView = { 
+/**
+ * The power.
+ */
+power: string, 
+/**
+ * Its mode.
+ */
+mode: string, };
+
+export type DiffView = { 
+/**
+ * Changed lines with some around them.
+ */
+lines: Array<DiffLine>, 
+/**
+ * Lines added in all.
+ */
+added: number, 
+/**
+ * Lines removed in all.
+ */
+removed: number, 
+/**
+ * Not everything is shown.
+ */
+cut: boolean, };
+
+export type DiffLine = { 
+/**
+ * "same", "added", "removed" or "skipped".
+ */
+kind: string, 
+/**
+ * Number in the old file, from 1.
+ */
+old: number | null, 
+/**
+ * Number in the new file, from 1.
+ */
+new: number | null, 
+/**
+ * The line, safe to show.
+ */
+text: string, };
+
+export type ActivityFilter = { 
+/**
+ * Of this chat.
+ */
+session_id: string | null, 
+/**
+ * Of this power.
+ */
+power: string | null, 
+/**
+ * "ok" or "refused".
+ */
+outcome: string | null, 
+/**
+ * With this text, in any case of letters, in the operation, the subject or the error code.
+ */
+text: string | null, };
+
+export type RecordView = { 
+/**
+ * Its number.
+ */
+seq: number, 
+/**
+ * Unix milliseconds.
+ */
+at_ms: number, 
+/**
+ * Its fields, each safe to show, in the order of the file; nested ones by dotted names.
+ */
+fields: Array<PromptDetail>, 
+/**
+ * Why it was allowed or refused then.
+ */
+why: WhyView | null, 
+/**
+ * What the decision function says about the same kind of operation now.
+ */
+now: ExplainView | null, };
+
+export type VerifyView = { 
+/**
+ * Nothing is wrong.
+ */
+sound: boolean, 
+/**
+ * Files looked at.
+ */
+files: number, 
+/**
+ * Records looked at.
+ */
+records: number, 
+/**
+ * What is wrong: "kind" of the finding and the place, safe to show.
+ */
+findings: Array<PromptDetail>, };
+
+export type Prefs = { 
+/**
+ * "system", "light" or "dark".
+ */
+theme: string, 
+/**
+ * "system", or the tag of a language: "en", "de".
+ */
+language: string, 
+/**
+ * Size of everything, in percent: 50 to 300.
+ */
+zoom: number, 
+/**
+ * Step of the first run that comes next, from 0; [`Prefs::FIRST_RUN_STEPS`] when it is done.
+ */
+first_run: number, 
+/**
+ * Raising by a key from anywhere.
+ */
+hot_key: boolean, 
+/**
+ * Notifications of the desktop.
+ */
+notifications: boolean, 
+/**
+ * Inner width and height of the window, in logical pixels.
+ */
+size: [number, number] | null, 
+/**
+ * The window stayed blank on this machine until drawing by DMA-BUF was switched off.
+ */
+plain_drawing: boolean, 
+/**
+ * The practice platform inside the program is the platform.
+ */
+practice: boolean, };
 
 export type Command = { "command": "set_raised", 
 /**
@@ -348,15 +680,75 @@ address: string, } | { "command": "cancel_sign_in" } | { "command": "sign_out" }
 /**
  * Its number.
  */
-id: number, } | { "command": "answer_prompt", 
+id: number, 
+/**
+ * Which state of it.
+ */
+revision: number, } | { "command": "answer_prompt", 
 /**
  * Its number.
  */
 id: number, 
 /**
+ * Which state of it was read: an answer to anything else does not count.
+ */
+revision: number, 
+/**
  * The answer.
  */
-answer: PromptAnswer, } | { "command": "detach", 
+answer: PromptAnswer, } | { "command": "deny_prompts" } | { "command": "choose_folder", 
+/**
+ * The question.
+ */
+id: number, 
+/**
+ * The folder.
+ */
+path: string, } | { "command": "offer_folder", 
+/**
+ * The folder; none takes back.
+ */
+path: string | null, } | { "command": "add_browse_root", 
+/**
+ * The folder.
+ */
+path: string, } | { "command": "remove_browse_root", 
+/**
+ * The folder, as the picture names it.
+ */
+path: string, } | { "command": "set_chat_power", 
+/**
+ * The chat.
+ */
+session_id: string, 
+/**
+ * Name of the power.
+ */
+power: string, 
+/**
+ * Name of the mode; none takes back.
+ */
+mode: string | null, } | { "command": "remove_rule", 
+/**
+ * Its name.
+ */
+id: string, } | { "command": "set_rule", 
+/**
+ * Its name.
+ */
+id: string, 
+/**
+ * The words after the program; `*` alone stands for any one word.
+ */
+words: Array<string>, 
+/**
+ * Any further words may follow.
+ */
+any_more: boolean, } | { "command": "settings_afresh" } | { "command": "report_tray", 
+/**
+ * Its state.
+ */
+tray: TrayState, } | { "command": "show_window" } | { "command": "detach", 
 /**
  * The chat.
  */
@@ -372,7 +764,31 @@ session_id: string | null, } | { "command": "undo_restore",
 /**
  * Their numbers.
  */
-numbers: number[], } | { "command": "audit_rotate" } | { "command": "audit_prune", 
+numbers: number[], } | { "command": "undo_restore_chat", 
+/**
+ * The chat.
+ */
+session_id: string, } | { "command": "activity_page", 
+/**
+ * Which.
+ */
+filter: ActivityFilter, 
+/**
+ * So many are left out.
+ */
+skip: number, 
+/**
+ * At most so many, 1 to 500.
+ */
+limit: number, } | { "command": "audit_record", 
+/**
+ * Its number.
+ */
+seq: number, } | { "command": "audit_verify" } | { "command": "audit_export", 
+/**
+ * The new file.
+ */
+path: string, } | { "command": "audit_rotate" } | { "command": "audit_prune", 
 /**
  * The age in seconds.
  */
@@ -394,7 +810,39 @@ url: string, } | { "reply": "undo",
 /**
  * Newest first.
  */
-entries: Array<UndoView>, } | { "reply": "pruned", 
+entries: Array<UndoView>, } | { "reply": "activity", 
+/**
+ * Newest first.
+ */
+rows: Array<ActivityRow>, 
+/**
+ * So many fit the filter in all.
+ */
+total: number, } | { "reply": "record", 
+/**
+ * It.
+ */
+record: RecordView, } | { "reply": "verified", 
+/**
+ * It.
+ */
+report: VerifyView, } | { "reply": "exported", 
+/**
+ * Its file.
+ */
+path: string, 
+/**
+ * Records in it.
+ */
+records: number, } | { "reply": "restored", 
+/**
+ * So many changes.
+ */
+count: number, 
+/**
+ * What could not be, each with its reason: path and words.
+ */
+failed: Array<PromptDetail>, } | { "reply": "pruned", 
 /**
  * Oldest first.
  */

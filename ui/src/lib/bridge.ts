@@ -1,10 +1,15 @@
 /** The one file that calls the backend. Everything else imports these typed functions. */
 import { invoke } from '@tauri-apps/api/core';
 import { listen } from '@tauri-apps/api/event';
-import type { Command, CommandError, Reply, Snapshot } from '../generated/types';
+import type { Command, CommandError, Prefs, Reply, Snapshot } from '../generated/types';
 
+/** What the desktop around the page offers. */
 export interface Desktop {
   tray: boolean;
+  /** The keys that raise from anywhere; null where the system has no such thing or they are taken. */
+  hot_key: string | null;
+  /** The language of the desktop, as a tag: "de", "en". */
+  language: string;
 }
 
 export const snapshot = (): Promise<Snapshot> => invoke('snapshot');
@@ -12,6 +17,24 @@ export const desktop = (): Promise<Desktop> => invoke('desktop');
 export const send = (command: Command): Promise<Reply> => invoke('send', { command });
 export const openAuthorizePage = (): Promise<void> => invoke('open_authorize_page');
 export const openPlatform = (): Promise<void> => invoke('open_platform');
+
+export const prefs = (): Promise<Prefs> => invoke('prefs');
+export const setPrefs = (prefs: Prefs): Promise<void> => invoke('set_prefs', { prefs });
+/** Tells that this page has really been drawn. Not told in time, the window is taken for blank and restarted. */
+export const painted = (): Promise<void> => invoke('painted');
+/** Opens the system's folder dialog; each resolves to false when the person cancels it. */
+export const chooseFolder = (id: number): Promise<boolean> => invoke('choose_folder', { id });
+export const offerFolder = (): Promise<boolean> => invoke('offer_folder');
+export const addBrowseRoot = (): Promise<boolean> => invoke('add_browse_root');
+/** Opens the system's save dialog and writes the archive; null when the person cancels it. */
+export const exportAudit = (): Promise<Reply | null> => invoke('export_audit');
+/** Shows the attached folder of a chat in the file manager. */
+export const openFolder = (sessionId: string): Promise<void> => invoke('open_folder', { sessionId });
+/** Restarts Drawbridge on the practice platform inside the program, or back on the real one. */
+export const setPractice = (on: boolean): Promise<void> => invoke('set_practice', { on });
+
+export const onPrefs = (handler: (value: Prefs) => void): Promise<() => void> =>
+  listen<Prefs>('prefs', (event) => handler(event.payload));
 
 export const onSnapshot = (handler: (value: Snapshot) => void): Promise<() => void> =>
   listen<Snapshot>('snapshot', (event) => handler(event.payload));

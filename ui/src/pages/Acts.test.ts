@@ -12,7 +12,8 @@ const read: ActivityRow = {
   ok: true,
   error_code: null,
   duration_ms: 3,
-  why: 'the power files is set to allowed',
+  seq: 1,
+  why: { decision: 'allow', rule: 'mode', power: 'files', mode: 'allowed', by: null, text: 'the power files is set to allowed' },
 };
 const shown = (act: ActivityRow) => render(Acts, { acts: [act] }).container.textContent;
 
@@ -27,7 +28,7 @@ it('says in words what stopped an allowed act, and not that it was allowed', () 
 });
 
 it('gives the reason of a refusal by the settings', () => {
-  expect(shown({ ...read, ok: false, error_code: 'CAPABILITY_NOT_GRANTED', why: 'the power files is off' })).toContain('the power files is off');
+  expect(shown({ ...read, ok: false, error_code: 'CAPABILITY_NOT_GRANTED', why: { decision: 'deny', rule: 'mode', power: 'files', mode: 'off', by: null, text: 'the power files is off' } })).toContain('the power files is off');
 });
 
 it('shows a code without words as it is', () => {

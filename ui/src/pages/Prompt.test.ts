@@ -13,6 +13,13 @@ const prompt: PromptView = {
   summary: 'Run the command “ls”?',
   details: [{ label: 'argument', value: '<b>-l</b>' }],
   can_allow_chat: true,
+  revision: 0,
+  argv: [],
+  diff: null,
+  folder: null,
+  can_choose_folder: false,
+  always: null,
+  waiting: 1,
   expires_at_ms: Date.now() + 60_000,
 };
 let sent: unknown[] = [];
@@ -32,7 +39,7 @@ it('puts the focus on Deny, and Escape denies', async () => {
 
   await fireEvent.keyDown(window, { key: 'Escape' });
 
-  await vi.waitFor(() => expect(sent).toContainEqual({ command: 'answer_prompt', id: 7, answer: 'deny' }));
+  await vi.waitFor(() => expect(sent).toContainEqual({ command: 'answer_prompt', id: 7, revision: 0, answer: 'deny' }));
 });
 
 it('answers once, however often it is pressed', async () => {
@@ -45,7 +52,7 @@ it('answers once, however often it is pressed', async () => {
   await fireEvent.click(once);
 
   const answers = sent.filter((command) => (command as { command: string }).command === 'answer_prompt');
-  expect(answers).toEqual([{ command: 'answer_prompt', id: 7, answer: 'allow_once' }]);
+  expect(answers).toEqual([{ command: 'answer_prompt', id: 7, revision: 0, answer: 'allow_once' }]);
 });
 
 it('says that it was painted only after a frame was', async () => {
@@ -60,7 +67,7 @@ it('says that it was painted only after a frame was', async () => {
   frames[1]?.(16);
   vi.unstubAllGlobals();
 
-  await vi.waitFor(() => expect(sent).toEqual([{ command: 'prompt_painted', id: 7 }]));
+  await vi.waitFor(() => expect(sent).toEqual([{ command: 'prompt_painted', id: 7, revision: 0 }]));
 });
 
 it('offers no lasting answer where none may be given, and shows markup as text', () => {

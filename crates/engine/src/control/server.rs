@@ -151,10 +151,18 @@ async fn run(
         Command::PromptPainted { .. } => {
             Err(CommandError::new("window_only", "only the window that shows a question can say so"))
         }
-        Command::AnswerPrompt { id, .. } => {
+        Command::ChooseFolder { .. }
+        | Command::OfferFolder { .. }
+        | Command::AddBrowseRoot { .. }
+        | Command::SetChatPower { mode: Some(_), .. }
+        | Command::SetRule { .. }
+        | Command::SettingsAfresh
+        | Command::AuditExport { .. }
+        | Command::ReportTray { .. } => Err(CommandError::new("window_only", "this is done in the window")),
+        Command::AnswerPrompt { id, revision, .. } => {
             check_secret(secret, options)?;
             // Whoever holds the secret has read the question on a terminal.
-            handle.send(Command::PromptPainted { id: *id }).await?;
+            handle.send(Command::PromptPainted { id: *id, revision: *revision }).await?;
             handle.send(command).await
         }
         Command::SetRaised { .. }
@@ -170,6 +178,15 @@ async fn run(
         | Command::AuditRotate
         | Command::AuditPrune { .. }
         | Command::Explain { .. }
+        | Command::DenyPrompts
+        | Command::RemoveBrowseRoot { .. }
+        | Command::SetChatPower { mode: None, .. }
+        | Command::RemoveRule { .. }
+        | Command::ShowWindow
+        | Command::UndoRestoreChat { .. }
+        | Command::ActivityPage { .. }
+        | Command::AuditRecord { .. }
+        | Command::AuditVerify
         | Command::Shutdown => handle.send(command).await,
     }
 }

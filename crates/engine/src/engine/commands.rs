@@ -34,11 +34,11 @@ impl Core {
             }
             Command::SignOut => self.sign_out().await,
             Command::Connect => self.connect(),
-            Command::PromptPainted { id } => {
-                self.broker.painted(PromptId::new(id)).map_err(answer_fault)?;
+            Command::PromptPainted { id, revision } => {
+                self.broker.painted(PromptId::new(id), revision).map_err(answer_fault)?;
                 Ok(Reply::Done)
             }
-            Command::AnswerPrompt { id, answer } => self.answer(id, answer),
+            Command::AnswerPrompt { id, revision, answer } => self.answer(id, revision, answer),
             Command::Detach { session_id } => {
                 let session = self.known(&session_id)?;
                 let details = self.sessions.facts_before(&SessionOp::Detach { session: session.clone() });
@@ -63,6 +63,28 @@ impl Core {
                 self.audit_prune(Duration::from_secs(older_than_seconds)).await
             }
             Command::Explain { operations, session_id } => self.explain(&operations, session_id.as_deref()),
+            Command::ReportTray { tray } => {
+                self.board.set_tray(tray);
+                Ok(Reply::Done)
+            }
+            Command::ShowWindow => {
+                self.board.want_window();
+                Ok(Reply::Done)
+            }
+            Command::DenyPrompts
+            | Command::ChooseFolder { .. }
+            | Command::OfferFolder { .. }
+            | Command::AddBrowseRoot { .. }
+            | Command::RemoveBrowseRoot { .. }
+            | Command::SetChatPower { .. }
+            | Command::RemoveRule { .. }
+            | Command::SetRule { .. }
+            | Command::SettingsAfresh
+            | Command::UndoRestoreChat { .. }
+            | Command::ActivityPage { .. }
+            | Command::AuditRecord { .. }
+            | Command::AuditVerify
+            | Command::AuditExport { .. } => Err(CommandError::new("not_built", "Not built yet.")),
             Command::Shutdown => Ok(Reply::Done),
         }
     }
@@ -220,7 +242,7 @@ impl Core {
         Ok(Reply::Done)
     }
 
-    fn answer(&mut self, id: u64, answer: PromptAnswer) -> Done {
+    fn answer(&mut self, id: u64, revision: u64, answer: PromptAnswer) -> Done {
         let id = PromptId::new(id);
         if answer == PromptAnswer::AllowChat {
             let view = self.broker.views().into_iter().find(|view| view.id == id.get());
@@ -239,10 +261,11 @@ impl Core {
                 })
                 .map_err(not_stored)?;
         }
-        let answered = self.broker.answer(id, answer).map_err(answer_fault)?;
+        let answered = self.broker.answer(id, revision, answer).map_err(answer_fault)?;
         let word = match answer {
             PromptAnswer::AllowOnce => "allow_once",
             PromptAnswer::AllowChat => "allow_chat",
+            PromptAnswer::AllowAlways => "allow_always",
             PromptAnswer::Deny => "deny",
         };
         let details = json!({ "operation": answered.operation, "power": answered.power.name(), "answer": word });

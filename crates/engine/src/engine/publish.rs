@@ -43,6 +43,7 @@ impl Sources {
                 mode: policy.mode(power).name().to_owned(),
                 locked_by: policy.locked_off.get(&power).map(|by| escape_outside_text(by)),
                 built: is_built(power),
+                running: 0,
             })
             .collect();
         let broken = policy.broken.as_ref().map(|fault| Notice {
@@ -65,6 +66,7 @@ impl Sources {
                 requests: 0,
                 revoked: false,
                 last_used_ms: 0,
+                ..ChatView::default()
             });
         }
         Snapshot {
@@ -92,6 +94,12 @@ impl Sources {
             prompts: self.broker.views(),
             activity: self.board.rows(),
             audit: self.journal.view(),
+            tray: self.board.tray(),
+            rules: Vec::new(),
+            offered_folder: None,
+            browse_roots: Vec::new(),
+            last_raise: None,
+            window_wanted: self.board.window_wanted(),
         }
     }
 }
