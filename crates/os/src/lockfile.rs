@@ -6,6 +6,8 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::private::{self, Links};
+
 /// A held lock. Dropping it lets go.
 #[derive(Debug)]
 pub struct LockFile {
@@ -76,8 +78,9 @@ impl LockFile {
     }
 
     fn peek(path: &Path) -> Result<(), TryLockError> {
-        // Shared, so that two lookers do not see each other.
-        File::open(path).map_err(TryLockError::Error)?.try_lock_shared()
+        // Shared, so that two lookers do not see each other. Whatever stands there by this name, looking must not wait for it.
+        let file = private::open_regular(path, File::options().read(true), Links::Followed);
+        file.map_err(TryLockError::Error)?.try_lock_shared()
     }
 
     /// Returns the path of the lock.
@@ -105,7 +108,8 @@ impl Drop for LockFile {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    crate::private::options().read(true).write(true).create(true).truncate(false).open(path)
+    let mut options = File::options();
+    private::open_regular(path, options.read(true).write(true).create(true).truncate(false), Links::Refused)
 }
 
 #[cfg(test)]

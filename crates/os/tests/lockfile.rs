@@ -34,6 +34,20 @@ fn a_killed_holder_leaves_no_lock_and_is_named_until_then() {
     let _lock = LockFile::try_acquire(&path).unwrap();
 }
 
+#[test]
+fn a_pipe_under_the_name_of_a_lock_is_told_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("owner.lock");
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+
+    assert!(!LockFile::is_held(&path));
+    let refused = LockFile::try_acquire(&path).unwrap_err();
+    assert!(
+        matches!(&refused, LockFault::Io { error, .. } if error.to_string().contains("not a regular file")),
+        "{refused}"
+    );
+}
+
 /// Holds the lock until its standard input ends or it is killed. Does nothing when run by hand.
 #[test]
 #[ignore = "started by the other test of this file"]

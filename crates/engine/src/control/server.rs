@@ -20,6 +20,9 @@ use crate::handle::{Command, CommandError, EngineHandle};
 
 /// How long a client may take to read an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A client that asks nothing for so long is let go, so that forgotten ones cannot keep the place of one that wants to stop
+/// everything.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long answers that are under way may take once the engine ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
@@ -78,6 +81,7 @@ async fn connection(stream: LocalStream, handle: &EngineHandle, options: &Contro
     loop {
         let line = tokio::select! {
             line = read_line(&mut reader, REQUEST_LIMIT_BYTES) => line,
+            () = tokio::time::sleep(IDLE_TIMEOUT) => return,
             () = stop.cancelled() => return,
         };
         let (answer, go_on) = match line {

@@ -178,9 +178,9 @@ pub(super) fn check(
 /// The lower of the local ceilings and the platform's; none when one of the platform's is not positive.
 fn limits(local: &Limits, ack: &HelloAck) -> Option<Limits> {
     let theirs = Limits::default();
-    let positive = |limit: Option<i64>, default: u64| match limit {
+    let positive = |limit: Option<i128>, default: u64| match limit {
         None => Some(default),
-        Some(limit) => u64::try_from(limit).ok().filter(|limit| *limit > 0),
+        Some(limit) => (limit > 0).then(|| u64::try_from(limit).unwrap_or(u64::MAX)),
     };
     let size = positive(ack.max_file_size_bytes, theirs.max_file_size_bytes)?;
     let timeout = positive(ack.command_timeout_seconds, theirs.command_timeout.as_secs())?;

@@ -136,7 +136,8 @@ impl Capability {
     }
 }
 
-/// HELLO_ACK: what the platform granted (spec 4.3). Limits are signed so that a wrong sign is seen, not lost.
+/// HELLO_ACK: what the platform granted (spec 4.3). Limits are signed and wide, so that a wrong sign or a huge
+/// value is seen, not lost.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HelloAck {
     /// Null or empty on a control link, the chat on a data link.
@@ -150,13 +151,13 @@ pub struct HelloAck {
     pub granted_capabilities: Vec<String>,
     /// Ceiling for one file or output, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_file_size_bytes: Option<i64>,
+    pub max_file_size_bytes: Option<i128>,
     /// Ceiling for one command.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub command_timeout_seconds: Option<i64>,
+    pub command_timeout_seconds: Option<i128>,
     /// Ceiling for requests at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_concurrent: Option<i64>,
+    pub max_concurrent: Option<i128>,
 }
 
 /// A payload without fields. Whatever else is in it is ignored.
