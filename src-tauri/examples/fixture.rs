@@ -194,6 +194,7 @@ mod scripted {
             duration_ms: 3,
             why: None,
             seq: Some(number),
+            file: None,
         }
     }
 

@@ -232,6 +232,7 @@ impl Dispatcher {
             duration_ms: act.duration_ms,
             why: act.why,
             seq: None,
+            file: None,
         });
         written
     }
@@ -257,6 +258,7 @@ impl Dispatcher {
             duration_ms: 0,
             why: None,
             seq: None,
+            file: None,
         });
         written
     }

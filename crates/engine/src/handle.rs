@@ -165,6 +165,10 @@ pub enum Command {
         /// Its number.
         #[ts(type = "number")]
         seq: u64,
+        /// Its file, as its row names it. Without it the newest record of this number is shown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        file: Option<String>,
     },
     /// Checks every audit file.
     AuditVerify,
@@ -215,6 +219,10 @@ pub enum Reply {
         /// So many fit the filter in all.
         #[ts(type = "number")]
         total: u64,
+        /// So many lines of the log are no records and were passed over.
+        #[serde(default)]
+        #[ts(type = "number")]
+        unreadable: u64,
     },
     /// One audit record.
     Record {

@@ -30,7 +30,7 @@ pub struct Snapshot {
     pub shell: ShellView,
     /// Questions that wait for an answer, oldest first.
     pub prompts: Vec<PromptView>,
-    /// The latest acts, newest first, at most 200.
+    /// The latest acts of this run, newest first, at most 50. The audit log has them all.
     pub activity: Vec<ActivityRow>,
     /// How the audit log is.
     pub audit: AuditView,
@@ -44,6 +44,8 @@ pub struct Snapshot {
     pub browse_roots: Vec<String>,
     /// How fast the last raise of this run was.
     pub last_raise: Option<RaiseView>,
+    /// What the person should know and what stops nothing.
+    pub notices: Vec<Notice>,
     /// Counts how often somebody wanted to see the window: a second start of the program.
     #[ts(type = "number")]
     pub window_wanted: u64,
@@ -387,6 +389,10 @@ pub struct ActivityRow {
     /// Number of its audit record.
     #[ts(type = "number | null")]
     pub seq: Option<u64>,
+    /// Stable name of the audit file that holds the record: numbers begin anew in each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub file: Option<String>,
 }
 
 /// Which acts are wanted. An empty filter wants all.

@@ -38,7 +38,7 @@ shell: ShellView,
  */
 prompts: Array<PromptView>, 
 /**
- * The latest acts, newest first, at most 200.
+ * The latest acts of this run, newest first, at most 50. The audit log has them all.
  */
 activity: Array<ActivityRow>, 
 /**
@@ -65,6 +65,10 @@ browse_roots: Array<string>,
  * How fast the last raise of this run was.
  */
 last_raise: RaiseView | null, 
+/**
+ * What the person should know and what stops nothing.
+ */
+notices: Array<Notice>, 
 /**
  * Counts how often somebody wanted to see the window: a second start of the program.
  */
@@ -324,7 +328,11 @@ why: WhyView | null,
 /**
  * Number of its audit record.
  */
-seq: number | null, };
+seq: number | null, 
+/**
+ * Stable name of the audit file that holds the record: numbers begin anew in each.
+ */
+file?: string, };
 
 export type AuditView = { 
 /**
@@ -784,7 +792,11 @@ limit: number, } | { "command": "audit_record",
 /**
  * Its number.
  */
-seq: number, } | { "command": "audit_verify" } | { "command": "audit_export", 
+seq: number, 
+/**
+ * Its file, as its row names it. Without it the newest record of this number is shown.
+ */
+file?: string, } | { "command": "audit_verify" } | { "command": "audit_export", 
 /**
  * The new file.
  */
@@ -818,7 +830,11 @@ rows: Array<ActivityRow>,
 /**
  * So many fit the filter in all.
  */
-total: number, } | { "reply": "record", 
+total: number, 
+/**
+ * So many lines of the log are no records and were passed over.
+ */
+unreadable: number, } | { "reply": "record", 
 /**
  * It.
  */

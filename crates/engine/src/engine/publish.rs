@@ -99,6 +99,7 @@ impl Sources {
             offered_folder: None,
             browse_roots: Vec::new(),
             last_raise: None,
+            notices: Vec::new(),
             window_wanted: self.board.window_wanted(),
         }
     }
