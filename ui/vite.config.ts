@@ -4,7 +4,13 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   plugins: [svelte(), svelteTesting()],
-  // The page runs under a policy without data addresses for code and styles: keep everything in files.
-  build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    target: 'es2022',
+    // The page runs under a policy without data addresses for code and styles: keep everything in files.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // Two pages: the window, and the small one for questions.
+    rollupOptions: { input: { index: 'index.html', prompt: 'prompt.html' } },
+  },
   test: { environment: 'jsdom', include: ['src/**/*.test.ts'] },
 });
