@@ -4,7 +4,7 @@
 //! socket. Every text that came from outside has been made safe to show already (invariant 4).
 
 use drawbridge_core::escape_outside_text;
-use drawbridge_policy::{Explanation, Rule};
+use drawbridge_policy::Explanation;
 use drawbridge_store::undo::{UndoEntry, UndoKind};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -500,20 +500,13 @@ pub struct ExplainView {
 
 impl From<&Explanation> for WhyView {
     fn from(explanation: &Explanation) -> Self {
-        let (power, mode, by) = match &explanation.rule {
-            Rule::Raised | Rule::SettingsBroken | Rule::TakesAway => (None, None, None),
-            Rule::LockedOff { by } => (None, None, Some(escape_outside_text(by))),
-            Rule::Mode { power, mode } => (Some(power), Some(mode), None),
-            Rule::ChatAllowance { power } | Rule::NobodyToAsk { power } | Rule::Answered { power } => {
-                (Some(power), None, None)
-            }
-        };
+        let parts = explanation.rule.parts();
         Self {
             decision: explanation.decision.name().to_owned(),
-            rule: explanation.rule.name().to_owned(),
-            power: power.map(|power| power.name().to_owned()),
-            mode: mode.map(|mode| mode.name().to_owned()),
-            by,
+            rule: parts.name.to_owned(),
+            power: parts.power.map(|power| power.name().to_owned()),
+            mode: parts.mode.map(|mode| mode.name().to_owned()),
+            by: parts.by.map(escape_outside_text),
             text: explanation.why.clone(),
         }
     }

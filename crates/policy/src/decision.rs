@@ -25,6 +25,12 @@ impl Decision {
             Self::Deny => "deny",
         }
     }
+
+    /// Finds a decision by its name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Allow, Self::Ask, Self::Deny].into_iter().find(|decision| decision.name() == name)
+    }
 }
 
 /// The rule that won. Its name is stable: it stands in the audit log and in `--json` output.
@@ -100,42 +106,32 @@ pub struct Explanation {
 #[must_use]
 pub fn decide(state: &PolicyState, operation: &Operation, session: Option<&SessionId>) -> Explanation {
     let Some(power) = operation.power() else {
-        return explain(Decision::Allow, Rule::TakesAway, "it only takes away access, so it is never refused");
+        return Explanation::new(Decision::Allow, Rule::TakesAway);
     };
     if state.raised {
-        return explain(Decision::Deny, Rule::Raised, "the bridge is raised: nothing may act until you lower it");
+        return Explanation::new(Decision::Deny, Rule::Raised);
     }
     if let Some(fault) = &state.broken {
         let why = format!("the settings cannot be read ({fault}), so everything is refused");
-        return explain(Decision::Deny, Rule::SettingsBroken, why);
+        return Explanation { decision: Decision::Deny, rule: Rule::SettingsBroken, why };
     }
     if let Some(by) = state.locked_off.get(&power) {
         let why = format!("{power} is switched off by {by}");
-        return explain(Decision::Deny, Rule::LockedOff { by: by.clone() }, why);
+        return Explanation { decision: Decision::Deny, rule: Rule::LockedOff { by: by.clone() }, why };
     }
     let mode = state.mode(power);
     match mode {
-        PowerMode::Off => explain(Decision::Deny, Rule::Mode { power, mode }, format!("the power {power} is off")),
-        PowerMode::Allowed => {
-            explain(Decision::Allow, Rule::Mode { power, mode }, format!("the power {power} is set to allowed"))
-        }
+        PowerMode::Off => Explanation::new(Decision::Deny, Rule::Mode { power, mode }),
+        PowerMode::Allowed => Explanation::new(Decision::Allow, Rule::Mode { power, mode }),
         PowerMode::AskOncePerChat if allowed_for_chat(state, power, session) => {
-            explain(Decision::Allow, Rule::ChatAllowance { power }, format!("you allowed {power} for this chat"))
+            Explanation::new(Decision::Allow, Rule::ChatAllowance { power })
         }
-        PowerMode::AskEachTime | PowerMode::AskOncePerChat if !needs_question(operation) => explain(
-            Decision::Allow,
-            Rule::Mode { power, mode },
-            "only attaching a folder asks: names may be listed, and a chat may use the folder you gave it",
-        ),
+        PowerMode::AskEachTime | PowerMode::AskOncePerChat if !needs_question(operation) => {
+            Explanation::new(Decision::Allow, Rule::Mode { power, mode })
+        }
         PowerMode::AskEachTime | PowerMode::AskOncePerChat => match state.prompting {
-            Prompting::Possible => {
-                explain(Decision::Ask, Rule::Mode { power, mode }, format!("the power {power} is set to ask"))
-            }
-            Prompting::Impossible => explain(
-                Decision::Deny,
-                Rule::NobodyToAsk { power },
-                format!("the power {power} is set to ask, and nobody can be asked here"),
-            ),
+            Prompting::Possible => Explanation::new(Decision::Ask, Rule::Mode { power, mode }),
+            Prompting::Impossible => Explanation::new(Decision::Deny, Rule::NobodyToAsk { power }),
         },
     }
 }
@@ -154,10 +150,6 @@ fn needs_question(operation: &Operation) -> bool {
 
 fn allowed_for_chat(state: &PolicyState, power: Power, session: Option<&SessionId>) -> bool {
     session.is_some_and(|session| state.chat_allowances.contains(&ChatAllowance { session: session.clone(), power }))
-}
-
-fn explain(decision: Decision, rule: Rule, why: impl Into<String>) -> Explanation {
-    Explanation { decision, rule, why: why.into() }
 }
 
 #[cfg(test)]

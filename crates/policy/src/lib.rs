@@ -7,8 +7,10 @@ mod decision;
 mod grant;
 mod permit;
 mod rules;
+mod words;
 
 pub use decision::{Decision, Explanation, Rule, decide};
 pub use grant::{Fingerprint, GrantClaims, GrantFault, GrantKey, directory_fingerprint};
 pub use permit::{Permit, Question, Verdict, authorize};
 pub use rules::{ChatAllowance, CommandRule, Network, Origin, PolicyState, Prompting, ShellMode, WordPattern};
+pub use words::RuleParts;

@@ -103,11 +103,7 @@ impl Question {
             operation: self.operation,
             session: self.session,
             raise_count: state.raise_count,
-            explanation: Explanation {
-                decision: Decision::Allow,
-                rule: Rule::Answered { power: self.power },
-                why: "you answered the question with yes".to_owned(),
-            },
+            explanation: Explanation::new(Decision::Allow, Rule::Answered { power: self.power }),
         })
     }
 

@@ -1,0 +1,118 @@
+//! Decisions as words and as plain values: one sentence for each, and the way back from what the audit log holds.
+
+use drawbridge_core::{Power, PowerMode};
+
+use crate::decision::{Decision, Explanation, Rule};
+
+/// What a rule is made of, as plain values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleParts<'a> {
+    /// Its stable name.
+    pub name: &'a str,
+    /// The power concerned.
+    pub power: Option<Power>,
+    /// The mode that decided.
+    pub mode: Option<PowerMode>,
+    /// Who switched the power off.
+    pub by: Option<&'a str>,
+}
+
+impl Rule {
+    /// Takes the rule apart.
+    #[must_use]
+    pub fn parts(&self) -> RuleParts<'_> {
+        let (power, mode, by) = match self {
+            Self::Raised | Self::SettingsBroken | Self::TakesAway => (None, None, None),
+            Self::LockedOff { by } => (None, None, Some(by.as_str())),
+            Self::Mode { power, mode } => (Some(*power), Some(*mode), None),
+            Self::ChatAllowance { power } | Self::NobodyToAsk { power } | Self::Answered { power } => {
+                (Some(*power), None, None)
+            }
+        };
+        RuleParts { name: self.name(), power, mode, by }
+    }
+
+    /// Puts a rule together again; none when a version that knew other rules took it apart.
+    #[must_use]
+    pub fn from_parts(parts: RuleParts<'_>) -> Option<Self> {
+        let rule = match (parts.name, parts.power, parts.mode, parts.by) {
+            ("raised", ..) => Self::Raised,
+            ("settings_broken", ..) => Self::SettingsBroken,
+            ("takes_away", ..) => Self::TakesAway,
+            ("locked_off", _, _, Some(by)) => Self::LockedOff { by: by.to_owned() },
+            ("mode", Some(power), Some(mode), _) => Self::Mode { power, mode },
+            ("chat_allowance", Some(power), ..) => Self::ChatAllowance { power },
+            ("nobody_to_ask", Some(power), ..) => Self::NobodyToAsk { power },
+            ("answered", Some(power), ..) => Self::Answered { power },
+            _ => return None,
+        };
+        Some(rule)
+    }
+}
+
+impl Explanation {
+    /// Explains a decision in one sentence.
+    #[must_use]
+    pub fn new(decision: Decision, rule: Rule) -> Self {
+        let why = sentence(decision, &rule);
+        Self { decision, rule, why }
+    }
+}
+
+fn sentence(decision: Decision, rule: &Rule) -> String {
+    match rule {
+        Rule::Raised => "the bridge is raised: nothing may act until you lower it".to_owned(),
+        Rule::SettingsBroken => "the settings cannot be read, so everything is refused".to_owned(),
+        Rule::TakesAway => "it only takes away access, so it is never refused".to_owned(),
+        Rule::LockedOff { by } => format!("the power is switched off by {by}"),
+        Rule::Mode { power, mode: PowerMode::Off } => format!("the power {power} is off"),
+        Rule::Mode { power, mode: PowerMode::Allowed } => format!("the power {power} is set to allowed"),
+        Rule::Mode { power, mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat } => match decision {
+            Decision::Allow => {
+                "only attaching a folder asks: names may be listed, and a chat may use the folder you gave it"
+                    .to_owned()
+            }
+            Decision::Ask | Decision::Deny => format!("the power {power} is set to ask"),
+        },
+        Rule::ChatAllowance { power } => format!("you allowed {power} for this chat"),
+        Rule::NobodyToAsk { power } => format!("the power {power} is set to ask, and nobody can be asked here"),
+        Rule::Answered { .. } => "you answered the question with yes".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_was_taken_apart_says_the_same_when_it_is_together_again() {
+        let power = Power::Shell;
+        let mut rules = vec![
+            Rule::Raised,
+            Rule::SettingsBroken,
+            Rule::TakesAway,
+            Rule::LockedOff { by: "your organisation".to_owned() },
+            Rule::ChatAllowance { power },
+            Rule::NobodyToAsk { power },
+            Rule::Answered { power },
+        ];
+        rules.extend(PowerMode::ALL.map(|mode| Rule::Mode { power, mode }));
+        let mut sentences = std::collections::BTreeSet::new();
+        for rule in rules {
+            let again = Rule::from_parts(rule.parts());
+
+            assert_eq!(again.as_ref(), Some(&rule));
+            sentences.insert(Explanation::new(Decision::Deny, rule).why);
+        }
+        // The two ways of asking are told alike.
+        assert_eq!(sentences.len(), 10);
+    }
+
+    #[test]
+    fn a_rule_of_another_version_is_not_taken_for_one_of_ours() {
+        let parts = RuleParts { name: "moon_phase", power: Some(Power::Files), mode: None, by: None };
+
+        assert_eq!(Rule::from_parts(parts), None);
+        assert_eq!(Rule::from_parts(RuleParts { name: "mode", ..parts }), None);
+    }
+}
