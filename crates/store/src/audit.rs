@@ -1,6 +1,6 @@
 //! The audit log: one JSON record a line, chained by a keyed MAC (spec 3).
 //!
-//! [`AuditLog`] writes; [`verify`], [`show`], [`Tail`] and [`export`] read, also while another process writes. Records
+//! [`AuditLog`] writes; [`verify`], [`show`], [`Tail`], [`Index`] and [`export`] read, also while another process writes. Records
 //! never hold contents, typed text, environment values, tokens or grants; the callers see to that, since only they know.
 //! What no log of this kind can do stands in [`HONEST_LIMIT`].
 
@@ -11,6 +11,7 @@ mod files;
 mod head;
 mod open;
 mod options;
+mod query;
 mod read;
 mod report;
 mod verify;
@@ -18,6 +19,7 @@ mod writer;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use drawbridge_core::SessionId;
 use serde_json::{Map, Value};
@@ -25,6 +27,7 @@ use zeroize::Zeroizing;
 
 pub use bundle::{Exported, export};
 pub use options::{AuditOptions, SyncMode};
+pub use query::{Glance, GlanceResult, Hit, Index, Page, find};
 pub use read::{Found, Tail, show};
 pub use report::{FileReport, Finding, FindingKind, Report};
 pub use verify::{HeadCopy, verify, verify_all};
@@ -123,10 +126,12 @@ impl RecordResult {
 }
 
 /// A record is with the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
     /// Its number in its file.
     pub seq: u64,
+    /// Stable name of that file, as [`Hit::file`].
+    pub file: Arc<str>,
 }
 
 /// The log cannot be written or opened. Nothing may be done without it.

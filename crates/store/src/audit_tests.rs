@@ -52,14 +52,14 @@ impl SecretStore for Memory {
     }
 }
 
-struct Rig {
-    dir: tempfile::TempDir,
+pub(super) struct Rig {
+    pub(super) dir: tempfile::TempDir,
     clock: Arc<ManualClock>,
     secrets: Option<Arc<Memory>>,
 }
 
 impl Rig {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let clock = Arc::new(ManualClock::starting_at(WallMs(START)));
         Self { dir: tempfile::tempdir().unwrap(), clock, secrets: None }
     }
@@ -68,7 +68,7 @@ impl Rig {
         Self { secrets: Some(Memory::new(place)), ..Self::new() }
     }
 
-    fn paths(&self) -> AuditPaths {
+    pub(super) fn paths(&self) -> AuditPaths {
         AuditPaths { log: self.dir.path().join("logs/audit.log"), state_dir: self.dir.path().to_owned() }
     }
 
@@ -80,7 +80,7 @@ impl Rig {
         AuditKey::new([7; 32])
     }
 
-    fn open(&self) -> AuditLog {
+    pub(super) fn open(&self) -> AuditLog {
         self.try_open().unwrap()
     }
 

@@ -13,7 +13,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-use super::canonical::{canonical, hex, keyed};
+use super::canonical::{Keyed, canonical, hex, keyed};
 use super::files;
 use super::{AuditKey, AuditPaths};
 
@@ -22,6 +22,8 @@ use super::{AuditKey, AuditPaths};
 pub struct Exported {
     /// Names of the log files in it, oldest first.
     pub files: Vec<String>,
+    /// Records in them.
+    pub records: u64,
 }
 
 /// Writes a bundle to `output`, which must not exist. `key_username` names the secret entry of the key.
@@ -35,8 +37,18 @@ pub fn export(
     now: WallMs,
     output: &Path,
 ) -> io::Result<Exported> {
+    export_with(paths, &keyed(key), key_username, now, output)
+}
+
+pub(super) fn export_with(
+    paths: &AuditPaths,
+    mac: &Keyed,
+    key_username: &str,
+    now: WallMs,
+    output: &Path,
+) -> io::Result<Exported> {
     let file = private::options().write(true).create_new(true).open(output)?;
-    let written = write(paths, key, key_username, now, file);
+    let written = write(paths, mac, key_username, now, file);
     if written.is_err() {
         // The first fault is the one to tell.
         let _ = std::fs::remove_file(output);
@@ -44,19 +56,28 @@ pub fn export(
     written
 }
 
-fn write(paths: &AuditPaths, key: &AuditKey, key_username: &str, now: WallMs, file: File) -> io::Result<Exported> {
+fn write(paths: &AuditPaths, mac: &Keyed, key_username: &str, now: WallMs, file: File) -> io::Result<Exported> {
     let options = SimpleFileOptions::default().unix_permissions(0o600).large_file(true);
     let mut zip = ZipWriter::new(file);
     let mut names = Vec::new();
     let mut listed = Vec::new();
-    let mut all = files::older(&paths.log)?;
-    all.push(paths.log.clone());
-    for path in &all {
-        let mut source = files::open(path)?;
+    let mut records = 0;
+    // Opened before the others are looked for, so that a rotation in between loses nothing.
+    let current = files::open(&paths.log)?;
+    let its_id = private::file_id(&current.metadata()?);
+    let mut all = Vec::new();
+    for path in files::older(&paths.log)? {
+        let file = files::open(&path)?;
+        if its_id == 0 || private::file_id(&file.metadata()?) != its_id {
+            all.push((path, file));
+        }
+    }
+    all.push((paths.log.clone(), current));
+    for (path, mut source) in all {
         // Whole records only: a writer may be adding to it.
         let whole = files::whole_length(&mut source)?;
         source.seek(SeekFrom::Start(0))?;
-        let name = files::name(path);
+        let name = files::name(&path);
         zip.start_file(&*name, options)?;
         let mut source = source.take(whole);
         let mut digest = Sha256::new();
@@ -68,6 +89,7 @@ fn write(paths: &AuditPaths, key: &AuditKey, key_username: &str, now: WallMs, fi
                 break;
             }
             digest.update(&chunk[..read]);
+            records += chunk[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
             zip.write_all(&chunk[..read])?;
             size += read as u64;
         }
@@ -78,12 +100,12 @@ fn write(paths: &AuditPaths, key: &AuditKey, key_username: &str, now: WallMs, fi
     let manifest = json!({ "exported_at": exported_at.to_string(), "files": listed, "key_username": key_username });
     let mut bytes = Vec::new();
     canonical(&mut bytes, &manifest);
-    let mut mac = keyed(key);
+    let mut mac = mac.clone();
     mac.update(&bytes);
     zip.start_file("manifest.json", options)?;
     zip.write_all(&bytes)?;
     zip.start_file("manifest.sig", options)?;
     zip.write_all(hex(&mac.finalize().into_bytes()).as_bytes())?;
     zip.finish()?.sync_all()?;
-    Ok(Exported { files: names })
+    Ok(Exported { files: names, records })
 }

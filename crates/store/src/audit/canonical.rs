@@ -14,6 +14,8 @@ pub(super) type Keyed = Hmac<Sha256>;
 const STRING_LIMIT: usize = 4096;
 /// What all details together may take, so that a line stays below 64 KiB.
 const DETAILS_LIMIT: usize = 48 * 1024;
+/// The detail that says why an operation was allowed or refused.
+const DECISION: &str = "decision";
 const SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// What the writer adds to a record.
@@ -132,9 +134,13 @@ fn optional(out: &mut Vec<u8>, value: Option<&str>) {
 }
 
 /// Brings details into the form of spec 3.5 and below the limits of spec 3.4.
-pub(super) fn fit(details: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn fit(mut details: Map<String, Value>) -> Map<String, Value> {
     let mut left = DETAILS_LIMIT;
-    fit_object(details, &mut left)
+    // Why it was allowed must not be what a long command leaves no room for.
+    let decision = details.remove(DECISION).map(|decision| fit_value(decision, &mut left));
+    let mut details = fit_object(details, &mut left);
+    details.extend(decision.map(|decision| (DECISION.to_owned(), decision)));
+    details
 }
 
 fn fit_object(object: Map<String, Value>, left: &mut usize) -> Map<String, Value> {

@@ -47,15 +47,18 @@ pub fn verify(paths: &AuditPaths, key: &AuditKey, copy: HeadCopy<'_>, compat: bo
 /// # Errors
 /// When a file that is there cannot be read.
 pub fn verify_all(paths: &AuditPaths, key: &AuditKey, copy: HeadCopy<'_>, compat: bool) -> io::Result<Report> {
-    let mac = canonical::keyed(key);
+    all(paths, &canonical::keyed(key), copy, compat)
+}
+
+pub(super) fn all(paths: &AuditPaths, mac: &Keyed, copy: HeadCopy<'_>, compat: bool) -> io::Result<Report> {
     let mut report = Report::default();
-    let (kept, copied) = heads(paths, &mac, copy)?;
+    let (kept, copied) = heads(paths, mac, copy)?;
     let mut all = files::older(&paths.log)?;
     all.push(paths.log.clone());
     let mut links = Vec::new();
     let mut pruned = BTreeSet::new();
     for path in &all {
-        let checked = check_file(path, &mac, compat, &mut report)?;
+        let checked = check_file(path, mac, compat, &mut report)?;
         pruned.extend(checked.pruned);
         links.push((path.clone(), checked.first, checked.last));
     }

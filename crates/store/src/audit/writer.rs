@@ -24,13 +24,18 @@ use super::files::{self, Ends};
 use super::head::{self, Head, HeadFile};
 use super::open::{self, Resumed, link_to, new_id};
 use super::options::{AuditOptions, SyncMode};
-use super::{Appended, AuditFault, AuditPaths, Record, RecordResult};
+use super::report::Report;
+use super::verify::{self, HeadCopy};
+use super::{Appended, AuditFault, AuditPaths, Exported, Record, RecordResult, bundle};
 use crate::secrets::{SecretStore, entries};
 
 /// A file is rotated at this size…
 const ROTATE_BYTES: u64 = 64 * 1024 * 1024;
 /// …or when its first record is this old.
 const ROTATE_AGE_MS: i64 = 30 * 24 * 3600 * 1000;
+/// A check that a rotation spoils is made again so often at most.
+const MOST_TRIES: usize = 3;
+
 /// The open log. Dropping it syncs and closes it.
 #[derive(Debug)]
 pub struct AuditLog {
@@ -64,7 +69,7 @@ struct State {
     file: Arc<File>,
     line: Vec<u8>,
     chain: String,
-    file_id: String,
+    file_id: Arc<str>,
     seq: u64,
     hmac: Option<String>,
     ts_ms: i64,
@@ -112,7 +117,7 @@ impl AuditLog {
             file: Arc::new(file),
             line: Vec::with_capacity(1024),
             chain,
-            file_id,
+            file_id: file_id.into(),
             seq,
             hmac,
             ts_ms: last_ts_ms,
@@ -141,7 +146,7 @@ impl AuditLog {
         let head_file = {
             let mut state = shared.lock();
             if fresh {
-                link.insert("file_id".to_owned(), Value::String(state.file_id.clone()));
+                link.insert("file_id".to_owned(), Value::from(&*state.file_id));
                 link.insert("chain".to_owned(), Value::String(state.chain.clone()));
                 shared.put(&mut state, event("LOG_OPENED", link))?;
                 private::sync_folder(&files::folder(&shared.paths.log)).map_err(fault)?;
@@ -181,7 +186,7 @@ impl AuditLog {
             shared.rotate(&mut state)?;
         }
         shared.put(&mut state, record)?;
-        Ok(Appended { seq: state.seq })
+        Ok(Appended { seq: state.seq, file: state.file_id.clone() })
     }
 
     /// Closes the current file under a new name, which is returned, and goes on in a new one.
@@ -190,6 +195,37 @@ impl AuditLog {
     /// [`AuditFault::Unavailable`].
     pub fn rotate(&self) -> Result<PathBuf, AuditFault> {
         self.shared.rotate(&mut self.shared.lock())
+    }
+
+    /// Checks all files, how they follow each other, and the head with its copy, as [`super::verify_all`] does. May run
+    /// while records are written and while the log is rotated. Blocks for long.
+    ///
+    /// # Errors
+    /// When a file that is there cannot be read.
+    pub fn verify_all(&self, compat: bool) -> io::Result<Report> {
+        let shared = &self.shared;
+        let copy = shared.secrets.as_deref().map_or(HeadCopy::Nowhere, HeadCopy::In);
+        let files = || Ok::<_, io::Error>((shared.lock().file_id.clone(), files::older(&shared.paths.log)?));
+        let mut before = files()?;
+        for _ in 0..MOST_TRIES {
+            let report = verify::all(&shared.paths, &shared.mac, copy, compat)?;
+            // A file that was rotated or pruned meanwhile looks as if it were missing.
+            let after = files()?;
+            if report.is_sound() || after == before {
+                return Ok(report);
+            }
+            before = after;
+        }
+        verify::all(&shared.paths, &shared.mac, copy, compat)
+    }
+
+    /// Writes a bundle, as [`super::export`] does. May run while records are written. Blocks for long.
+    ///
+    /// # Errors
+    /// When a file cannot be read or the bundle cannot be written; a half-written one is removed.
+    pub fn export(&self, output: &Path) -> io::Result<Exported> {
+        let shared = &self.shared;
+        bundle::export_with(&shared.paths, &shared.mac, entries::AUDIT_KEY, shared.clock.wall(), output)
     }
 
     /// Returns the size of the current file.
@@ -330,7 +366,7 @@ impl Shared {
             Err(error) => return Err(self.latch(state, &error.to_string())),
         };
         state.file = Arc::new(file);
-        state.file_id.clone_from(&file_id);
+        state.file_id = file_id.as_str().into();
         (state.seq, state.hmac, state.bytes) = (0, None, 0);
         let mut link = link_to(&name, &ends);
         link.insert("file_id".to_owned(), Value::String(file_id));
@@ -344,7 +380,7 @@ impl Shared {
     fn head(&self, state: &State) -> Head {
         Head {
             chain: state.chain.clone(),
-            file_id: state.file_id.clone(),
+            file_id: state.file_id.to_string(),
             file: files::name(&self.paths.log),
             seq: state.seq,
             hmac: state.hmac.clone().unwrap_or_default(),
