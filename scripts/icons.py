@@ -1,72 +1,127 @@
 #!/usr/bin/python3
-"""Draws the icons: writes the SVG sources in icons/src and every picture made from them.
+"""Renders the icons: every picture in icons/ from the SVG sources in icons/src.
 
-Needs python3-gi with GdkPixbuf and librsvg's loader. Run it from anywhere; commit what it changes.
+Needs python3-gi with GdkPixbuf and librsvg's loader. Run it from anywhere; commit what it changes. `--sheet FILE` also
+draws all of them on one page, on a light and on a dark ground, at the sizes of real panels: look at it.
+
+Sources are plain black and red. Black becomes the ink of a set, red the colour of its mark; the state can be told by shape alone.
 """
 import pathlib
+import struct
+import sys
 
 import gi
 
 gi.require_version("GdkPixbuf", "2.0")
-from gi.repository import GdkPixbuf  # noqa: E402
+from gi.repository import GdkPixbuf, Gio  # noqa: E402
 
 ICONS = pathlib.Path(__file__).resolve().parent.parent / "icons"
+STATES = ("signed_out", "lowered", "working", "screen_shared", "raised", "attention")
+# The tray library takes one picture. 48 is twice 24 and close to twice 22, so panels scale it down cleanly.
+TRAY_SIDE = 48
 
-# A gatehouse with a chained bridge before it. Down: it spans the water. Up: it closes the gate.
-TOWER = '<path d="M6 26V7h3v2.5h2.5V7h3v2.5H17V26h-3.6v-6a2.4 2.4 0 0 0-4.8 0v6z" fill="{ink}"/>'
-DOWN = (
-    '<path d="M17 24.2h12" stroke="{deck}" stroke-width="3" stroke-linecap="round"/>'
-    '<path d="M16.5 12.5 27 22.6" stroke="{ink}" stroke-width="1.5" stroke-dasharray="2 1.3"/>'
-)
-UP = '<path d="M20.6 25V8.4" stroke="{deck}" stroke-width="3.4" stroke-linecap="round"/>'
-WATER = '<path d="M3 29.3q2.2-1.6 4.3 0t4.3 0 4.3 0 4.3 0 4.3 0 4.5 0" fill="none" stroke="{water}" stroke-width="1.7" stroke-linecap="round"/>'
-BADGE = {
-    "lowered": "",
-    "raised": "",
-    "signed_out": '<circle cx="25" cy="8" r="4" fill="none" stroke="{ink}" stroke-width="1.8"/>',
-    "working": '<circle cx="25" cy="8" r="5" fill="#2f9e6e"/><path d="m22.8 8 1.7 1.8 3-3.5" stroke="#fff" stroke-width="1.5" fill="none"/>',
-    "attention": '<circle cx="25" cy="8" r="6" fill="#e8590c"/><path d="M25 4.8v3.8M25 10.6v.9" stroke="#fff" stroke-width="1.9" stroke-linecap="round"/>',
+MARKS = {
+    "light": {"attention": "#c2410c", "raised": "#be123c", "working": "#15803d", "screen_shared": "#7e22ce"},
+    "dark": {"attention": "#ff9f43", "raised": "#ff7a95", "working": "#5fd38d", "screen_shared": "#d0a2ff"},
+    "any": {"attention": "#c2410c", "raised": "#be123c", "working": "#15803d", "screen_shared": "#7e22ce"},
 }
+INK = {"light": "#1f2a36", "dark": "#f4f1ea", "any": "#26323f"}
+RIM = "#f4f1ea"
+APPLICATION = (16, 22, 24, 32, 48, 64, 128, 256, 512)
 
 
-def svg(body, ground=""):
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none">{ground}{body}</svg>\n'
+def pixels(svg, side):
+    stream = Gio.MemoryInputStream.new_from_data(svg.encode())
+    picture = GdkPixbuf.Pixbuf.new_from_stream_at_scale(stream, side, side, True, None)
+    assert picture.get_has_alpha() and picture.get_width() == picture.get_height() == side, (side, picture.get_width())
+    return picture
 
 
-def tray(state):
-    deck = "#d6336c" if state == "raised" else ("#868e96" if state == "signed_out" else "#3b82c4")
-    ink = "#868e96" if state == "signed_out" else "#5c6b7a"
-    body = TOWER + (UP if state == "raised" else DOWN) + WATER
-    return svg(body.format(ink=ink, deck=deck, water="#6aa5d8") + BADGE[state].format(ink=ink))
+def rgba(picture):
+    row, side = picture.get_rowstride(), picture.get_width()
+    data = picture.get_pixels()
+    return b"".join(data[line * row : line * row + side * 4] for line in range(side))
 
 
-def application():
-    ground = (
-        '<defs><linearGradient id="g" x2="0" y2="1"><stop stop-color="#24476b"/><stop offset="1" stop-color="#122438"/>'
-        '</linearGradient></defs><rect width="32" height="32" rx="7" fill="url(#g)"/>'
-    )
-    body = (TOWER + DOWN + WATER).format(ink="#f3ead9", deck="#e0a24a", water="#6fb1e6")
-    return svg(f'<g transform="translate(3.2 1.6) scale(.8)">{body}</g>', ground)
+def png(picture):
+    done, data = picture.save_to_bufferv("png", [], [])
+    assert done
+    return bytes(data)
 
 
-def draw(source, side):
-    return GdkPixbuf.Pixbuf.new_from_file_at_size(str(source), side, side)
+def tray(state, panel):
+    source = (ICONS / "src" / "tray" / f"{state}.svg").read_text()
+    if panel == "any":
+        # The ground is not known: a bright rim around dark ink reads on both.
+        head, body = source.removesuffix("</svg>\n").split("\n", 1)
+        rim = body.replace('"black"', f'"{RIM}"').replace('"red"', f'"{RIM}"').replace('stroke-width="1.6"', 'stroke-width="3.8"')
+        source = f'{head}<g stroke="{RIM}" stroke-width="2.2" stroke-linejoin="round">{rim}</g>{body}</svg>'
+    return source.replace('"black"', f'"{INK[panel]}"').replace('"red"', f'"{MARKS[panel].get(state, INK[panel])}"')
+
+
+def application(side):
+    # The small drawing leaves out what would be a smear.
+    name = "application_small" if side <= 32 else "application"
+    return (ICONS / "src" / f"{name}.svg").read_text()
+
+
+def ico(pictures):
+    """Windows icon: a directory of PNG pictures; 256 is written as 0."""
+    offset = 6 + 16 * len(pictures)
+    head, body = struct.pack("<HHH", 0, 1, len(pictures)), b""
+    for side, data in pictures:
+        head += struct.pack("<BBBBHHII", side % 256, side % 256, 0, 0, 1, 32, len(data), offset + len(body))
+        body += data
+    return head + body
+
+
+def icns(pictures):
+    """macOS icon: chunks of PNG pictures, each with the type of its size."""
+    kinds = {16: (b"icp4",), 32: (b"icp5", b"ic11"), 64: (b"icp6", b"ic12"), 128: (b"ic07",), 256: (b"ic08", b"ic13"), 512: (b"ic09", b"ic14")}
+    body = b"".join(kind + struct.pack(">I", 8 + len(data)) + data for side, data in pictures if side in kinds for kind in kinds[side])
+    return b"icns" + struct.pack(">I", 8 + len(body)) + body
+
+
+def sheet(target):
+    """All icons at the sizes of panels, and each pixel shown large."""
+    width, row = 1240, 84
+    page = GdkPixbuf.Pixbuf.new(GdkPixbuf.Colorspace.RGB, True, 8, width, row * 6 + 300)
+    page.fill(0xFFFFFFFF)
+    for column, (panel, ground) in enumerate((("light", 0xF3F4F6FF), ("dark", 0x23272EFF), ("any", 0xF3F4F6FF), ("any", 0x23272EFF))):
+        left = column * 310
+        strip = page.new_subpixbuf(left, 0, 310, row * 6)
+        strip.fill(ground)
+        for line, state in enumerate(STATES):
+            shown = pixels(tray(state, panel), TRAY_SIDE)
+            x = left + 6
+            for side in (16, 22, 24, 32, 48):
+                small = shown.scale_simple(side, side, GdkPixbuf.InterpType.HYPER)
+                small.composite(page, x, line * row + 8, side, side, x, line * row + 8, 1, 1, GdkPixbuf.InterpType.NEAREST, 255)
+                x += side + 10
+            large = shown.scale_simple(24, 24, GdkPixbuf.InterpType.HYPER).scale_simple(72, 72, GdkPixbuf.InterpType.NEAREST)
+            large.composite(page, x + 12, line * row + 6, 72, 72, x + 12, line * row + 6, 1, 1, GdkPixbuf.InterpType.NEAREST, 255)
+    x = 6
+    for side in (16, 24, 32, 48, 64, 128, 256):
+        picture = pixels(application(side), side)
+        picture.composite(page, x, row * 6 + 20, side, side, x, row * 6 + 20, 1, 1, GdkPixbuf.InterpType.NEAREST, 255)
+        x += side + 14
+    page.savev(target, "png", [], [])
 
 
 def main():
-    (ICONS / "src").mkdir(parents=True, exist_ok=True)
-    (ICONS / "tray").mkdir(exist_ok=True)
-    app = ICONS / "src" / "application.svg"
-    app.write_text(application())
-    for name, side in (("32x32", 32), ("128x128", 128), ("128x128@2x", 256), ("icon", 512)):
-        draw(app, side).savev(str(ICONS / f"{name}.png"), "png", [], [])
-    for state in BADGE:
-        source = ICONS / "src" / f"tray_{state}.svg"
-        source.write_text(tray(state))
-        picture = draw(source, 32)
-        assert picture.get_has_alpha() and picture.get_rowstride() == 128
-        (ICONS / "tray" / f"{state}.rgba").write_bytes(picture.get_pixels()[: 32 * 32 * 4])
-        draw(source, 64).savev(str(ICONS / "tray" / f"{state}.png"), "png", [], [])
+    for panel in INK:
+        (ICONS / "tray" / panel).mkdir(parents=True, exist_ok=True)
+        for state in STATES:
+            (ICONS / "tray" / panel / f"{state}.rgba").write_bytes(rgba(pixels(tray(state, panel), TRAY_SIDE)))
+    drawn = {side: png(pixels(application(side), side)) for side in APPLICATION}
+    for side, data in drawn.items():
+        (ICONS / f"{side}x{side}.png").write_bytes(data)
+    (ICONS / "128x128@2x.png").write_bytes(drawn[256])
+    (ICONS / "icon.png").write_bytes(drawn[512])
+    (ICONS / "icon.ico").write_bytes(ico([(side, drawn[side]) for side in (16, 24, 32, 48, 64, 256)]))
+    (ICONS / "icon.icns").write_bytes(icns(sorted(drawn.items())))
+    if sys.argv[1:2] == ["--sheet"]:
+        sheet(sys.argv[2])
 
 
 main()
