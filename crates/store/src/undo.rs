@@ -7,6 +7,7 @@
 //! Deliberately absent: any decision who may restore, and any path that is not reached through an attached folder.
 
 mod aside;
+mod entries;
 mod journal;
 mod restore;
 
@@ -23,6 +24,9 @@ use drawbridge_os::root::{
     copy_tree, remove_own_tree, remove_tree, survey, temporary_name,
 };
 
+pub use entries::UndoCounts;
+
+use entries::Entries;
 use journal::{Entry, Former, Journal, Left, Line, Place, State, names_of, tag};
 
 const KEPT: &str = "kept";
@@ -129,7 +133,7 @@ pub struct UndoStore {
 #[derive(Debug)]
 struct Inner {
     journal: Journal,
-    entries: BTreeMap<u64, Entry>,
+    entries: Entries,
     next: u64,
     /// Never dropped while they are being restored or taken over.
     in_use: BTreeSet<u64>,
@@ -171,6 +175,7 @@ impl UndoStore {
         };
         let journal = Journal::rewrite(&folder, &entries, next)?;
         let (in_use, arriving) = (BTreeSet::new(), BTreeMap::new());
+        let entries = Entries::new(entries);
         let inner = Mutex::new(Inner { journal, entries, next, in_use, arriving });
         let store = Self { folder, kept, limits, clock, inner, restoring: Mutex::new(()), set_aside };
         let gone = store.make_room(&mut store.lock(), 0)?;
@@ -191,7 +196,13 @@ impl UndoStore {
     pub fn list(&self, session: Option<&SessionId>) -> Vec<UndoEntry> {
         let inner = self.lock();
         let wanted = |entry: &&Entry| session.is_none_or(|session| entry.session.as_deref() == Some(session.as_str()));
-        inner.entries.values().rev().filter(wanted).map(Entry::shown).collect()
+        inner.entries.all().values().rev().filter(wanted).map(Entry::shown).collect()
+    }
+
+    /// Returns how many changes of a chat can be taken back. Counted as they come and go, so asking is cheap.
+    #[must_use]
+    pub fn counts(&self, session: &SessionId) -> UndoCounts {
+        self.lock().entries.counts_of(session.as_str())
     }
 
     /// Keeps what a change takes away, durably, and returns the number of the entry; none when it was cancelled. For
@@ -277,7 +288,7 @@ impl UndoStore {
     /// Notes what a change left in place, so that a restore can tell whether somebody worked on since.
     pub fn changed(&self, number: u64, left: Option<Stamp>) {
         let mut inner = self.lock();
-        let Some(mut entry) = inner.entries.get(&number).cloned() else { return };
+        let Some(mut entry) = inner.entries.all().get(&number).cloned() else { return };
         entry.state = State::Done;
         entry.left = left.map(Left::from);
         // Without this line a restore saves what is there as if it were newer: nothing is lost.
@@ -287,7 +298,7 @@ impl UndoStore {
     /// Forgets an entry whose change did not happen.
     pub fn forget(&self, number: u64) {
         let mut inner = self.lock();
-        if inner.entries.get(&number).is_some_and(|entry| entry.kind != journal::Kind::Deleted) {
+        if inner.entries.all().get(&number).is_some_and(|entry| entry.kind != journal::Kind::Deleted) {
             // What stays behind after a fault here is one entry too many, which restores what is there anyway.
             let dropped = Self::drop_entry(&mut inner, number);
             drop(inner);
@@ -340,10 +351,10 @@ impl UndoStore {
 
     fn update(&self, inner: &mut Inner, entry: Entry) -> Result<(), PathFault> {
         inner.journal.append(&Line::Entry(Box::new(entry.clone())))?;
-        inner.entries.insert(entry.number, entry);
-        if inner.journal.is_stale(inner.entries.len()) {
+        inner.entries.insert(entry);
+        if inner.journal.is_stale(inner.entries.all().len()) {
             // The old one stays good when this fails.
-            match Journal::rewrite(&self.folder, &inner.entries, inner.next) {
+            match Journal::rewrite(&self.folder, inner.entries.all(), inner.next) {
                 Ok(fresh) => inner.journal = fresh,
                 Err(fault) => tracing::warn!(%fault, "the undo journal could not be written anew"),
             }
@@ -414,10 +425,10 @@ impl UndoStore {
         }
         let oldest_ms = self.clock.wall().0 - i64::try_from(self.limits.age.as_millis()).unwrap_or(i64::MAX);
         let arriving: u64 = inner.arriving.values().sum();
-        let mut total = inner.entries.values().map(|entry| entry.bytes).sum::<u64>().saturating_add(arriving);
-        let mut count = inner.entries.len();
+        let mut total = inner.entries.all().values().map(|entry| entry.bytes).sum::<u64>().saturating_add(arriving);
+        let mut count = inner.entries.all().len();
         let mut gone = Vec::new();
-        for entry in inner.entries.values() {
+        for entry in inner.entries.all().values() {
             if inner.in_use.contains(&entry.number) {
                 continue;
             }
@@ -437,7 +448,7 @@ impl UndoStore {
     /// Drops the line alone. A crash before the content is removed leaves a stranger, which the next start removes.
     fn drop_entry(inner: &mut Inner, number: u64) -> Result<(), PathFault> {
         inner.journal.append(&Line::Gone { number, next: inner.next })?;
-        inner.entries.remove(&number);
+        inner.entries.remove(number);
         Ok(())
     }
 

@@ -8,16 +8,16 @@ use drawbridge_os::root::{Found, Last, Pending, Reached, RootOptions};
 
 use super::*;
 
-struct Rig {
+pub(super) struct Rig {
     _dir: tempfile::TempDir,
     base: PathBuf,
     clock: Arc<ManualClock>,
-    store: UndoStore,
+    pub(super) store: UndoStore,
     root: Root,
 }
 
 impl Rig {
-    fn new(limits: UndoLimits) -> Self {
+    pub(super) fn new(limits: UndoLimits) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         fs::create_dir(base.join("R")).unwrap();
@@ -27,11 +27,11 @@ impl Rig {
         Self { _dir: dir, base, clock, store, root }
     }
 
-    fn reopen(&mut self) {
+    pub(super) fn reopen(&mut self) {
         self.store = UndoStore::open(&self.base.join("undo"), self.clock.clone()).unwrap();
     }
 
-    fn inside(&self, path: &str) -> PathBuf {
+    pub(super) fn inside(&self, path: &str) -> PathBuf {
         self.base.join("R").join(path)
     }
 
@@ -43,7 +43,7 @@ impl Rig {
         }
     }
 
-    fn delete(&self, path: &str) -> u64 {
+    pub(super) fn delete(&self, path: &str) -> u64 {
         let number = self.keep(&Change::Delete { root: &self.root, at: &self.spot(path) });
         self.store.changed(number, None);
         number
@@ -54,7 +54,7 @@ impl Rig {
     }
 
     /// What the files capability does for a file that is new.
-    fn create(&self, path: &str, content: &str) -> u64 {
+    pub(super) fn create(&self, path: &str, content: &str) -> u64 {
         let Reached::Missing(missing) = self.root.walk(path, Last::Follow).unwrap() else { panic!("{path} is there") };
         let (at, made_folders) = self.root.make_parents(missing).unwrap();
         let mut pending = Pending::start(at.folder(), None).unwrap();
@@ -66,7 +66,7 @@ impl Rig {
     }
 
     /// What the files capability does.
-    fn write(&self, path: &str, content: &str) -> u64 {
+    pub(super) fn write(&self, path: &str, content: &str) -> u64 {
         let at = self.spot(path);
         let (former, facts) = at.folder().open_file(&at.name).unwrap();
         let change = Change::Replace { root: &self.root, at: &at, former: &former };
@@ -79,7 +79,7 @@ impl Rig {
         number
     }
 
-    fn rename(&self, from: &str, to: &str) -> u64 {
+    pub(super) fn rename(&self, from: &str, to: &str) -> u64 {
         let (from, to) = (self.spot(from), self.spot(to));
         let replaced = to.folder().open_file(&to.name).ok();
         let change = Change::Move {
@@ -94,7 +94,7 @@ impl Rig {
         number
     }
 
-    fn restore(&self, number: u64) -> Result<Restored, UndoFault> {
+    pub(super) fn restore(&self, number: u64) -> Result<Restored, UndoFault> {
         self.store.restore(number, &open)
     }
 }
@@ -103,11 +103,11 @@ fn open(path: &str) -> Result<Root, RootFault> {
     Root::open_with(Path::new(path), RootOptions::default())
 }
 
-fn chat() -> SessionId {
+pub(super) fn chat() -> SessionId {
     SessionId::parse("chat-1").unwrap()
 }
 
-fn long_ago() -> SystemTime {
+pub(super) fn long_ago() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::new(1_500_000_000, 123_456_789)
 }
 

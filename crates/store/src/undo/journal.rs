@@ -74,6 +74,9 @@ pub(super) struct Former {
     gid: u32,
     atime_ns: i64,
     mtime_ns: i64,
+    /// 0 when it is not known.
+    #[serde(default)]
+    inode: u64,
 }
 
 /// What a change left in place.
@@ -183,11 +186,17 @@ impl From<&Facts> for Former {
     fn from(facts: &Facts) -> Self {
         let ns = |value: i128| i64::try_from(value).unwrap_or(0);
         let (atime_ns, mtime_ns) = (ns(facts.atime_ns), ns(facts.mtime_ns));
-        Self { mode: facts.mode, uid: facts.uid, gid: facts.gid, atime_ns, mtime_ns }
+        let (mode, uid, gid, inode) = (facts.mode, facts.uid, facts.gid, facts.inode);
+        Self { mode, uid, gid, atime_ns, mtime_ns, inode }
     }
 }
 
 impl Former {
+    /// Returns what a change had left that led to this state; none when its identity is not known.
+    pub(super) fn left(self, size_bytes: u64) -> Option<Left> {
+        (self.inode != 0).then_some(Left { inode: self.inode, size_bytes, mtime_ns: self.mtime_ns })
+    }
+
     /// Puts the former state over the facts of a file that exists.
     pub(super) fn over(self, facts: Facts) -> Facts {
         Facts {

@@ -25,7 +25,7 @@ impl UndoStore {
         let _one_at_a_time = self.restoring.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = {
             let mut inner = self.lock();
-            let entry = inner.entries.get(&number).cloned().ok_or(UndoFault::Unknown(number))?;
+            let entry = inner.entries.all().get(&number).cloned().ok_or(UndoFault::Unknown(number))?;
             inner.in_use.insert(number);
             entry
         };
@@ -119,8 +119,21 @@ impl UndoStore {
             pending.dress_as(&former.over(facts))?;
         }
         let overwrite = if present.is_some() { Overwrite::Allowed } else { Overwrite::Never };
-        pending.publish(&at.name, overwrite)?;
+        let back = pending.publish(&at.name, overwrite)?;
+        self.pass_on(entry, &back);
         Ok(())
+    }
+
+    /// Tells the changes before, which left the very state that is back now, that it stands in a file of another identity.
+    /// Else taking those back, too, would keep this state as if somebody had worked on it since.
+    fn pass_on(&self, entry: &Entry, back: &Facts) {
+        let Some(left) = entry.former.and_then(|former| former.left(entry.bytes)) else { return };
+        let mut inner = self.lock();
+        for mut before in inner.entries.that_left(entry, left) {
+            before.left = Some(Left::from(Stamp::from(back)));
+            // Without this line one state too many is kept, or a move is left alone; nothing is lost.
+            let _ = self.update(&mut inner, before);
+        }
     }
 
     fn put_tree(&self, root: &Root, entry: &Entry, saved: &mut Vec<u64>) -> Result<(), UndoFault> {
@@ -219,3 +232,8 @@ fn reach(root: &Root, place: &Place) -> Result<(Spot, Option<Facts>), PathFault>
         Reached::Missing(missing) => Ok((root.make_parents(missing)?.0, None)),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing, reason = "tests on known lengths")]
+#[path = "restore_tests.rs"]
+mod tests;
