@@ -1,6 +1,6 @@
 /** The one line that says what agents can do right now. */
 import type { Snapshot } from '../generated/types';
-import { t, type Key } from './text';
+import { plural, t, type Key } from './text';
 
 export interface Headline {
   title: string;
@@ -26,5 +26,5 @@ export function headline(shown: Snapshot): Headline {
     return { title: t('bridge.offline'), more: t('bridge.offline.more', { link: t(`link.${shown.link.state}` as Key), platform }), tone: 'idle' };
   }
   if (working === 0) return { title: t('bridge.waiting'), more: t('bridge.waiting.more', { platform }), tone: 'idle' };
-  return { title: working === 1 ? t('bridge.one') : t('bridge.many', { count: working }), more: t('bridge.working.more', { platform }), tone: 'open' };
+  return { title: plural('bridge.working', working), more: t('bridge.working.more', { platform }), tone: 'open' };
 }

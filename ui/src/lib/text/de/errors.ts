@@ -1,0 +1,15 @@
+export const errors = {
+  'error.engine_gone': 'Drawbridge wird gerade beendet. Bitte neu starten und noch einmal versuchen.',
+  'error.audit_unavailable': 'Das Protokoll lässt sich nicht schreiben, deshalb geschieht nichts. Bitte Platz schaffen oder den Ordner prüfen und es noch einmal versuchen.',
+  'error.busy': 'Eine Anmeldung läuft bereits. Bitte im Browser abschließen oder hier abbrechen.',
+  'error.no_sign_in': 'Gerade läuft keine Anmeldung. Bitte zuerst „Anmelden“ drücken, dann die Adresse einfügen.',
+  'error.not_offered': 'Diese Antwort gibt es für diese Frage nicht.',
+  'error.not_painted': 'Die Frage war noch nicht lange genug zu sehen. Bitte noch einmal lesen und antworten.',
+  'error.raised': 'Die Brücke ist oben, deshalb wird nichts verbunden. Bitte zuerst herunterlassen.',
+  'error.signed_out': 'Sie sind nicht angemeldet. Bitte zuerst anmelden, dann verbinden.',
+  'error.unknown_chat': 'Dieser Chat ist nicht mehr bekannt. Vielleicht wurde er inzwischen vergessen.',
+  'error.unknown_prompt': 'Diese Frage wurde schon beantwortet, oder ihre Zeit ist abgelaufen.',
+  'error.not_built': 'Das ist in dieser Version noch nicht enthalten.',
+  'error.window_only': 'Zu Ihrer Sicherheit geht das nur über die Dialoge dieses Fensters.',
+  'error.no_window': 'Das Fenster ist noch nicht bereit. Bitte schließen, über das Tray-Symbol öffnen und noch einmal versuchen.',
+} as const;
