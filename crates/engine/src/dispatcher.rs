@@ -102,6 +102,9 @@ impl Dispatcher {
             contained(self.decide_and_run(job, chat.clone())).await
         };
         facts.complete(&result);
+        if let Some(explanation) = &explanation {
+            facts.decided(explanation);
+        }
         if session_op && matches!(result, Ok(Outcome::Attached { .. })) {
             facts.op = "SESSION_ALLOWED_ROOT_SET";
         }
@@ -176,6 +179,7 @@ impl Dispatcher {
         // The last look before the effect: a raise since the decision makes the permit worthless. A raise after this line
         // fires `ctx.cancel`, since it ends every link.
         let permit = permit.confirm(&self.parts.policy.get())?;
+        let _running = self.parts.board.running(permit.operation().power(), permit.session());
         match permit.operation() {
             Operation::File(_) => self.parts.files.run(permit, ctx).await,
             Operation::Command(_) => self.parts.shell.run(permit, ctx).await,
@@ -219,20 +223,22 @@ impl Dispatcher {
         }
         let result =
             RecordResult { ok, exit_code, duration_ms: act.duration_ms, error_code: error_code.map(Into::into) };
-        written &=
-            self.parts.journal.write(act.chat, Some(act.request.as_str()), act.facts.op, act.facts.details, result);
+        let subject = act.facts.subject();
+        let recorded =
+            self.parts.journal.append(act.chat, Some(act.request.as_str()), act.facts.op, act.facts.details, result);
+        written &= recorded.is_some();
         self.parts.board.act(ActivityRow {
             number: 0,
             at_ms: self.parts.clock.wall().0,
             session_id: act.chat.map(|chat| chat.as_str().to_owned()),
             operation: act.facts.op.to_owned(),
-            subject: act.facts.subject,
+            subject,
             ok,
             error_code: error_code.map(str::to_owned),
             duration_ms: act.duration_ms,
             why: act.why,
-            seq: None,
-            file: None,
+            seq: recorded.as_ref().map(|recorded| recorded.seq),
+            file: recorded.map(|recorded| recorded.file.to_string()),
         });
         written
     }
@@ -246,7 +252,8 @@ impl Dispatcher {
         code: &'static str,
     ) -> bool {
         let result = RecordResult { ok: false, exit_code: None, duration_ms: 0, error_code: Some(code.into()) };
-        let written = self.parts.journal.write(chat, Some(request.as_str()), op, serde_json::Map::new(), result);
+        let recorded = self.parts.journal.append(chat, Some(request.as_str()), op, serde_json::Map::new(), result);
+        let written = recorded.is_some();
         self.parts.board.act(ActivityRow {
             number: 0,
             at_ms: self.parts.clock.wall().0,
@@ -257,8 +264,8 @@ impl Dispatcher {
             error_code: Some(code.to_owned()),
             duration_ms: 0,
             why: None,
-            seq: None,
-            file: None,
+            seq: recorded.as_ref().map(|recorded| recorded.seq),
+            file: recorded.map(|recorded| recorded.file.to_string()),
         });
         written
     }

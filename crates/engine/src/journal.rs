@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use drawbridge_core::{Power, SessionId};
 use drawbridge_proto::executor::machine::{End, MachineConfig, Negotiated, Pace, Revoked, Role};
-use drawbridge_store::audit::{AuditFault, AuditLog, Record, RecordResult};
+use drawbridge_store::audit::{Appended, AuditFault, AuditLog, Record, RecordResult};
 use serde_json::{Map, Value, json};
 
 use crate::board::Board;
@@ -42,6 +42,18 @@ impl Journal {
         details: Map<String, Value>,
         result: RecordResult,
     ) -> bool {
+        self.append(session, request, op, details, result).is_some()
+    }
+
+    /// Writes one record and tells which it is. None when it could not be written.
+    pub(crate) fn append(
+        &self,
+        session: Option<&SessionId>,
+        request: Option<&str>,
+        op: impl Into<Cow<'static, str>>,
+        details: Map<String, Value>,
+        result: RecordResult,
+    ) -> Option<Appended> {
         let record = Record {
             session_id: session.cloned(),
             request_id: request.map(str::to_owned),
@@ -49,13 +61,7 @@ impl Journal {
             details,
             result,
         };
-        match self.log.append(record) {
-            Ok(_) => true,
-            Err(fault) => {
-                self.latch(&fault);
-                false
-            }
-        }
+        self.log.append(record).inspect_err(|fault| self.latch(fault)).ok()
     }
 
     /// Writes an event that simply happened.

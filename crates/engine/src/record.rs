@@ -2,10 +2,18 @@
 //! grants or browse references (invariant 6).
 
 use drawbridge_core::{
-    CommandLine, CommandOp, ContentForm, FileOp, OpError, Operation, Outcome, SessionOp, escape_outside_text,
-    shorten_middle,
+    CommandLine, CommandOp, ContentForm, FileOp, OpError, Operation, Outcome, Power, PowerMode, SessionOp,
+    escape_outside_text, shorten_middle,
 };
+use drawbridge_policy::{Decision, Explanation, Rule, RuleParts};
 use serde_json::{Map, Value, json};
+
+use crate::view::WhyView;
+
+/// The detail that says why an operation was allowed or refused.
+const DECISION: &str = "decision";
+/// Characters of a subject that a row shows.
+const SUBJECT_CHARS: usize = 160;
 
 /// The facts of an operation that are known before it runs.
 #[derive(Debug, Clone)]
@@ -14,27 +22,22 @@ pub(crate) struct Facts {
     pub(crate) op: &'static str,
     /// Details for the audit record.
     pub(crate) details: Map<String, Value>,
-    /// What it is about, safe to show.
-    pub(crate) subject: String,
     /// The path as the peer wrote it, for a jail violation; `src -> dst` for a move.
     path: Option<String>,
 }
 
 /// Takes the facts of an operation before it runs.
 pub(crate) fn facts(operation: &Operation, command_timeout_seconds: u64) -> Facts {
-    let (details, subject, path) = match operation {
+    let (details, path) = match operation {
         Operation::File(op) => file(op),
-        Operation::Command(op) => {
-            let details = command(op, command_timeout_seconds);
-            (details, command_subject(op), op.cwd.clone())
-        }
+        Operation::Command(op) => (command(op, command_timeout_seconds), op.cwd.clone()),
         Operation::Browse(op) => {
             let browse_id = op.place.as_ref().map(|place| &place.browse_id);
-            (json!({ "browse_id": browse_id }), String::new(), None)
+            (json!({ "browse_id": browse_id }), None)
         }
-        Operation::Session(op) => (json!({}), op.session().as_str().to_owned(), None),
+        Operation::Session(_) => (json!({}), None),
     };
-    Facts { op: operation.name(), details: object(details), subject: shown(&subject), path }
+    Facts { op: operation.name(), details: object(details), path }
 }
 
 impl Facts {
@@ -46,7 +49,6 @@ impl Facts {
             Outcome::List { entries, .. } => json!({ "entries_returned": entries.len() }),
             Outcome::Directory(page) => {
                 let path = page.current.as_ref().map(|current| current.path.clone());
-                self.subject = shown(path.as_deref().unwrap_or("roots"));
                 json!({
                     "browse_id": page.browse_id,
                     "path": path,
@@ -55,7 +57,6 @@ impl Facts {
                 })
             }
             Outcome::Attached { binding, .. } | Outcome::Activated(binding) | Outcome::Restored { binding, .. } => {
-                self.subject = shown(&binding.allowed_root);
                 json!({
                     "allowed_root": binding.allowed_root,
                     "fingerprint": binding.fingerprint,
@@ -66,6 +67,21 @@ impl Facts {
             Outcome::Changed(_) | Outcome::Done | Outcome::Stat(_) | Outcome::Command(_) => return,
         };
         self.details.extend(object(more));
+    }
+
+    /// Adds why it was allowed or refused.
+    pub(crate) fn decided(&mut self, explanation: &Explanation) {
+        let parts = explanation.rule.parts();
+        let mut decision = object(json!({ "verdict": explanation.decision.name(), "rule": parts.name }));
+        let more =
+            [("power", parts.power.map(Power::name)), ("mode", parts.mode.map(PowerMode::name)), ("by", parts.by)];
+        decision.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?)))));
+        self.details.insert(DECISION.to_owned(), Value::Object(decision));
+    }
+
+    /// Returns what it is about, safe to show and short.
+    pub(crate) fn subject(&self) -> String {
+        shown(&subject_of(self.op, &self.details))
     }
 
     /// Returns the details of a jail violation record, if the error is one (spec 3.3).
@@ -80,7 +96,7 @@ impl Facts {
     }
 }
 
-fn file(op: &FileOp) -> (Value, String, Option<String>) {
+fn file(op: &FileOp) -> (Value, Option<String>) {
     let details = match op {
         FileOp::Read { path, form, offset, length } => {
             json!({ "path": path, "encoding": encoding(*form), "offset": offset, "length": length })
@@ -112,7 +128,7 @@ fn file(op: &FileOp) -> (Value, String, Option<String>) {
         | FileOp::List { .. }
         | FileOp::Delete { .. } => op.path().to_owned(),
     };
-    (details, path.clone(), Some(path))
+    (details, Some(path))
 }
 
 fn command(op: &CommandOp, ceiling_seconds: u64) -> Value {
@@ -132,13 +148,6 @@ fn command(op: &CommandOp, ceiling_seconds: u64) -> Value {
     })
 }
 
-fn command_subject(op: &CommandOp) -> String {
-    match &op.line {
-        CommandLine::Shell { command, .. } => command.clone(),
-        CommandLine::Argv(argv) => argv.join(" "),
-    }
-}
-
 const fn encoding(form: ContentForm) -> &'static str {
     match form {
         ContentForm::Text => "utf-8",
@@ -148,7 +157,71 @@ const fn encoding(form: ContentForm) -> &'static str {
 
 /// Makes outside text fit for a row: one line, nothing hidden, both ends kept.
 pub(crate) fn shown(text: &str) -> String {
-    shorten_middle(&escape_outside_text(text), 160)
+    shorten_middle(&escape_outside_text(text), SUBJECT_CHARS)
+}
+
+/// Returns what a record is about, as its details say: a path, a command, a folder. Neither safe to show nor short.
+pub(crate) fn subject_of(op: &str, details: &Map<String, Value>) -> String {
+    const KEYS: [&str; 12] = [
+        "path",
+        "allowed_root",
+        "session_id",
+        "executable_path",
+        "bundle_id",
+        "model",
+        "action",
+        "format",
+        "operation",
+        "reason",
+        "why",
+        "file",
+    ];
+    let text = |key: &str| details.get(key).and_then(Value::as_str);
+    match op {
+        "FILE_MOVE" => format!("{} -> {}", text("src").unwrap_or_default(), text("dst").unwrap_or_default()),
+        "EXECUTE_COMMAND" => match text("command") {
+            Some(command) => command.to_owned(),
+            None => details.get("argv").map(words).unwrap_or_default(),
+        },
+        // The top of what may be browsed has no path.
+        "DIRECTORY_LIST" if details.contains_key("entries_returned") => text("path").unwrap_or("roots").to_owned(),
+        "STOP_ALL" if details.get("raised") == Some(&Value::Bool(false)) => "lowered".to_owned(),
+        "STOP_ALL" => "raised".to_owned(),
+        "CONSENT_ANSWERED" => {
+            format!("{}: {}", text("operation").unwrap_or_default(), text("answer").unwrap_or_default())
+        }
+        "POLICY_CHANGED" | "LOG_PRUNED" => {
+            let told: Vec<String> = details.iter().map(|(key, value)| format!("{key}: {}", words(value))).collect();
+            told.join(", ")
+        }
+        _ => KEYS.iter().find_map(|key| text(key)).unwrap_or_default().to_owned(),
+    }
+}
+
+/// Puts a value into one line: the words of a list one after the other, of an object its values.
+fn words(value: &Value) -> String {
+    let joined = |values: Vec<String>| values.join(" ");
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Array(items) => joined(items.iter().map(words).collect()),
+        Value::Object(fields) => joined(fields.values().map(words).collect()),
+    }
+}
+
+/// Returns why a recorded operation was allowed or refused then, in the words of the decision function. None when the
+/// record does not say, or names a rule that this version does not know.
+pub(crate) fn why_of(details: &Map<String, Value>) -> Option<WhyView> {
+    let decision = details.get(DECISION)?.as_object()?;
+    let text = |key: &str| decision.get(key).and_then(Value::as_str);
+    let rule = Rule::from_parts(RuleParts {
+        name: text("rule")?,
+        power: text("power").and_then(Power::from_name),
+        mode: text("mode").and_then(PowerMode::from_name),
+        by: text("by"),
+    })?;
+    Some(WhyView::from(&Explanation::new(Decision::from_name(text("verdict")?)?, rule)))
 }
 
 fn object(value: Value) -> Map<String, Value> {
