@@ -49,7 +49,12 @@ struct Rig {
 
 impl Rig {
     fn ctx(&self) -> RunCtx {
-        RunCtx { root: Some(self.root.clone()), limits: Limits::default(), cancel: CancellationToken::new() }
+        RunCtx {
+            root: Some(self.root.clone()),
+            limits: Limits::default(),
+            cancel: CancellationToken::new(),
+            shown: None,
+        }
     }
 
     async fn file(&self, op: FileOp) -> Outcome {

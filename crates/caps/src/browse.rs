@@ -20,11 +20,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drawbridge_core::{
     BrowseOp, BrowsePlace, Clock, DirectoryEntry, DirectoryPage, OpError, Operation, Outcome, Power, WallMs,
 };
+use drawbridge_os::root::DirectoryIdentity;
 use drawbridge_policy::Permit;
 use futures_util::future::BoxFuture;
 
 use crate::{Capability, RunCtx};
 
+pub use listing::usable_root;
 pub use roots::{RootChoice, default_roots};
 
 /// A browse lives this long from its start.
@@ -43,7 +45,17 @@ const BROWSE_LIMIT: usize = 8;
 pub struct Browser {
     clock: Arc<dyn Clock>,
     roots: Mutex<RootChoice>,
+    offer: Mutex<Option<Offer>>,
     state: Mutex<State>,
+}
+
+/// The folder that the person picked for the next chat. It stands first in every browse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Its canonical path.
+    pub path: PathBuf,
+    /// Which folder it was when it was picked.
+    pub identity: DirectoryIdentity,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +79,8 @@ struct Place {
     path: PathBuf,
     parent: Option<String>,
     name: String,
+    /// The person put it in the place of another one.
+    chosen: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -97,12 +111,43 @@ impl Browser {
     /// Starts with no browse.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, roots: RootChoice) -> Self {
-        Self { clock, roots: Mutex::new(roots), state: Mutex::default() }
+        Self { clock, roots: Mutex::new(roots), offer: Mutex::default(), state: Mutex::default() }
     }
 
-    /// Replaces the roots for browses that start from now on.
+    /// Replaces the roots. References to folders that no root leads to any more are worthless from now on. Reads the disk.
     pub fn set_roots(&self, roots: RootChoice) {
+        let mut kept: Vec<PathBuf> = roots.folders().into_iter().map(|(path, _)| path).collect();
+        kept.extend(self.offered().map(|offer| offer.path));
         *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = roots;
+        for browse in self.state().browses.values_mut() {
+            browse.places.retain(|_, place| place.chosen || kept.iter().any(|root| place.path.starts_with(root)));
+        }
+    }
+
+    /// Puts a folder first in every browse from now on; none takes that back.
+    pub fn offer(&self, offer: Option<Offer>) {
+        *self.offer.lock().unwrap_or_else(PoisonError::into_inner) = offer;
+    }
+
+    /// Returns the folder that stands first in every browse.
+    #[must_use]
+    pub fn offered(&self) -> Option<Offer> {
+        self.offer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds a folder to a browse that the person chose in the place of another one. The peer never hears the reference.
+    ///
+    /// # Errors
+    /// [`OpError::ReferenceInvalid`] when the browse is over.
+    pub fn choose(&self, browse_id: &str, path: PathBuf) -> Result<BrowsePlace, OpError> {
+        let directory_ref = mint()?;
+        let mut state = self.state();
+        let browse = state.alive(browse_id, self.clock.now())?;
+        // One choice for each browse: the last one.
+        browse.places.retain(|_, place| !place.chosen);
+        let place = Place { path, parent: None, name: String::new(), chosen: true };
+        browse.places.insert(directory_ref.clone(), place);
+        Ok(BrowsePlace { browse_id: browse_id.to_owned(), directory_ref })
     }
 
     /// Makes every reference worthless. To be called whenever the control connection is a new one.
@@ -153,7 +198,10 @@ impl Browser {
     }
 
     fn start(&self) -> Result<DirectoryPage, OpError> {
-        let folders = self.roots.lock().unwrap_or_else(PoisonError::into_inner).folders();
+        let roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let offered = self.offered().and_then(|offer| RootChoice::only(vec![offer.path]).folders().pop());
+        let others = roots.folders().into_iter().filter(|root| Some(root) != offered.as_ref());
+        let folders: Vec<(PathBuf, String)> = offered.iter().cloned().chain(others).collect();
         let now = self.clock.now();
         let mut browse = Browse {
             ends: now + BROWSE_LIFETIME,
@@ -293,7 +341,7 @@ impl Browse {
         }
         let directory_ref = mint()?;
         let text = path.to_string_lossy().into_owned();
-        let place = Place { path, parent: parent.map(str::to_owned), name: name.clone() };
+        let place = Place { path, parent: parent.map(str::to_owned), name: name.clone(), chosen: false };
         self.places.insert(directory_ref.clone(), place);
         Ok(Some(DirectoryEntry { directory_ref, name, path: text }))
     }

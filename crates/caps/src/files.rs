@@ -19,7 +19,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Capability, RunCtx};
+use crate::{Capability, RunCtx, Shown};
 
 /// Keeps what a change takes away, so that a person can take the change back.
 ///
@@ -81,7 +81,12 @@ impl Capability for Files {
             let Some(root) = ctx.root else {
                 return Err(OpError::Internal("an operation on files came without a folder".to_owned()));
             };
-            let job = Job { root, session, limits: ctx.limits, cancel: ctx.cancel, undo: Arc::clone(&self.undo) };
+            let seen = match ctx.shown {
+                Some(Shown::Write(seen)) => Some(seen),
+                Some(Shown::Command(_)) | None => None,
+            };
+            let undo = Arc::clone(&self.undo);
+            let job = Job { root, session, limits: ctx.limits, cancel: ctx.cancel, undo, seen };
             // Waited for to the end, also after a cancel: nothing may go on behind the back of the engine.
             match tokio::task::spawn_blocking(move || job.run(op)).await {
                 Ok(result) => result,
@@ -111,6 +116,8 @@ struct Job {
     limits: Limits,
     cancel: CancellationToken,
     undo: Arc<dyn UndoKeeper>,
+    /// What the person saw in the place of a write, if they were asked: a file, or nothing.
+    seen: Option<Option<Stamp>>,
 }
 
 impl Job {

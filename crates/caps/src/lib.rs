@@ -9,7 +9,7 @@ pub mod shell;
 use std::sync::Arc;
 
 use drawbridge_core::{Limits, OpError, Outcome, Power};
-use drawbridge_os::root::Root;
+use drawbridge_os::root::{Root, Stamp};
 use drawbridge_policy::Permit;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,17 @@ pub struct RunCtx {
     pub limits: Limits,
     /// Fires when the operation must end: link lost, detach, stop.
     pub cancel: CancellationToken,
+    /// What the person saw when they said yes. The capability does nothing when something else is there by now.
+    pub shown: Option<Shown>,
+}
+
+/// What a yes is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// The program and the working folder of a command.
+    Command(shell::Preview),
+    /// The state of the file that is to be written; none when there was none.
+    Write(Option<Stamp>),
 }
 
 /// One kind of thing an agent can do.

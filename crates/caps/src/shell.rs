@@ -11,18 +11,18 @@ mod lookup;
 mod output;
 mod run;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use drawbridge_core::{Clock, CommandLine, CommandOp, OpError, Operation, Outcome, Power, RefusalReason};
-use drawbridge_os::process::Start;
+use drawbridge_os::process::{ProgramIdentity, Start};
 use drawbridge_os::root::{Last, PathFault, Reached, Root};
 use drawbridge_os::sandbox::{self, CheckedFolder, ConfineHelper, Reach, SandboxState, Walls};
 use drawbridge_policy::{Network, Permit, ShellMode};
 use futures_util::future::BoxFuture;
 
-use crate::{Capability, RunCtx};
+use crate::{Capability, RunCtx, Shown};
 use limits::Window;
 
 /// How commands run. Read anew at each command.
@@ -91,6 +91,15 @@ impl ShellControl {
     }
 }
 
+/// What a command would start, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// The program; none when it is not found.
+    pub program: Option<ProgramIdentity>,
+    /// The working folder.
+    pub folder: CheckedFolder,
+}
+
 /// The capability.
 #[derive(Debug)]
 pub struct Shell {
@@ -140,6 +149,20 @@ impl Shell {
         *self.sandbox.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// Tells which program a command would start and where, without starting anything. Blocks for a moment.
+    ///
+    /// # Errors
+    /// What the command itself would be refused with because of its working folder.
+    pub fn preview(&self, op: &CommandOp, root: &Root) -> Result<Preview, OpError> {
+        let path = environment::baseline_path(&self.control.get().inherited);
+        let (_, folder) = working_folder(root, op.cwd.as_deref())?;
+        let program = match find(op, &path, &folder) {
+            Ok((program, _, _)) => identity_of(&program),
+            Err(_) => None,
+        };
+        Ok(Preview { program, folder })
+    }
+
     async fn execute(self: &Shell, op: CommandOp, ctx: RunCtx) -> Result<Outcome, OpError> {
         if ctx.cancel.is_cancelled() {
             return Err(OpError::Cancelled);
@@ -151,10 +174,13 @@ impl Shell {
         let (folder, place) = working_folder(root, op.cwd.as_deref())?;
         let mut env = environment::whole(&settings.inherited, &op.env);
         let path = environment::baseline_path(&settings.inherited);
-        let (program, name, args) = match &op.line {
-            CommandLine::Shell { command, shell } => lookup::shell(*shell, command, &path)?,
-            CommandLine::Argv(words) => lookup::argv(words, &path, &place.path)?,
-        };
+        let (program, name, args) = find(&op, &path, &place)?;
+        if let Some(Shown::Command(shown)) = &ctx.shown {
+            let now = Preview { program: identity_of(&program), folder: place.clone() };
+            if now != *shown {
+                return Err(OpError::ChangedSinceAsked { power: Power::Shell });
+            }
+        }
         let shown = name.to_string_lossy().into_owned();
         let plan = run::Plan::new(&op, &ctx.limits, settings.early_term);
         let start = Start { program, name, args, env: Vec::new(), folder: Some(folder), pass: None, wrapped: false };
@@ -190,6 +216,19 @@ impl Capability for Shell {
             }
         })
     }
+}
+
+/// Finds the program of a command, its own name and its arguments.
+fn find(op: &CommandOp, path: &OsStr, folder: &CheckedFolder) -> Result<lookup::Words, OpError> {
+    match &op.line {
+        CommandLine::Shell { command, shell } => lookup::shell(*shell, command, path),
+        CommandLine::Argv(words) => lookup::argv(words, path, &folder.path),
+    }
+}
+
+/// Looks at a program under a path without needless dots.
+fn identity_of(program: &Path) -> Option<ProgramIdentity> {
+    ProgramIdentity::of(&program.components().collect::<PathBuf>()).ok()
 }
 
 fn walls(settings: &ShellSettings, root: &Root, folder: CheckedFolder) -> Walls {

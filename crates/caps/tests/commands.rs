@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
-use drawbridge_caps::{Capability, RunCtx};
+use drawbridge_caps::{Capability, RunCtx, Shown};
 use drawbridge_core::{
     CommandLine, CommandOp, CommandResult, Limits, OpError, Operation, Outcome, Power, PowerMode, SessionId, ShellKind,
     SystemClock,
@@ -58,13 +58,18 @@ impl Rig {
     }
 
     async fn run(&self, op: CommandOp) -> Result<CommandResult, OpError> {
+        self.run_as_shown(op, None).await
+    }
+
+    async fn run_as_shown(&self, op: CommandOp, shown: Option<Shown>) -> Result<CommandResult, OpError> {
         let mut state = PolicyState::defaults();
         state.modes.insert(Power::Shell, PowerMode::Allowed);
         let session = SessionId::parse("chat").unwrap();
         let Verdict::Allowed(permit) = authorize(&state, Operation::Command(op), Some(session)) else {
             panic!("not allowed")
         };
-        let ctx = RunCtx { root: Some(Arc::clone(&self.root)), limits: self.limits, cancel: self.cancel.clone() };
+        let ctx =
+            RunCtx { root: Some(Arc::clone(&self.root)), limits: self.limits, cancel: self.cancel.clone(), shown };
         match self.shell.run(permit, ctx).await? {
             Outcome::Command(result) => Ok(result),
             other => panic!("{other:?}"),
@@ -190,6 +195,32 @@ async fn full() {
 }
 
 /// Commands that others would let hang, or that would leave something behind.
+/// A yes holds for the very program that was shown.
+async fn swapped(mode: ShellMode) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let rig = Rig::new(mode);
+    let tool = PathBuf::from(rig.root.path()).join("tool");
+    let make = |text: &str| {
+        std::fs::write(tool.with_extension("new"), text).unwrap();
+        std::fs::set_permissions(tool.with_extension("new"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(tool.with_extension("new"), &tool).unwrap();
+    };
+    make("#!/bin/sh\necho shown\n");
+    let op = CommandOp { line: CommandLine::Argv(vec!["./tool".to_owned()]), ..text("") };
+    let shown = rig.shell.preview(&op, &rig.root).unwrap();
+    assert_eq!(shown.program.as_ref().unwrap().path, PathBuf::from(rig.root.path()).join("./tool"));
+    let shown = Some(Shown::Command(shown));
+
+    assert_eq!(rig.run_as_shown(op.clone(), shown.clone()).await.unwrap().stdout, "shown\n");
+    make("#!/bin/sh\n: > started\n");
+    let fault = rig.run_as_shown(op.clone(), shown).await.err().unwrap();
+
+    assert!(matches!(fault, OpError::ChangedSinceAsked { .. }), "{fault}");
+    assert!(!tool.with_file_name("started").exists());
+    std::fs::remove_file(&tool).unwrap();
+    assert_eq!(rig.shell.preview(&op, &rig.root).unwrap().program, None);
+}
+
 async fn stubborn(mode: ShellMode) {
     let rig = Rig::new(mode);
     let limited = |command: &str, seconds| CommandOp { timeout: Some(Duration::from_secs(seconds)), ..text(command) };
@@ -360,6 +391,8 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(full());
     println!("full: ok");
+    runtime.block_on(swapped(ShellMode::Full));
+    println!("swapped: ok");
     runtime.block_on(stubborn(ShellMode::Full));
     println!("stubborn: ok");
     runtime.block_on(confined());

@@ -70,7 +70,12 @@ impl Rig {
     }
 
     fn ctx(&self) -> RunCtx {
-        RunCtx { root: Some(self.root.clone()), limits: Limits::default(), cancel: CancellationToken::new() }
+        RunCtx {
+            root: Some(self.root.clone()),
+            limits: Limits::default(),
+            cancel: CancellationToken::new(),
+            shown: None,
+        }
     }
 
     fn file(&self, op: FileOp) -> Result<Outcome, OpError> {

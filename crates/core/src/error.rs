@@ -200,6 +200,12 @@ pub enum OpError {
         /// The power.
         power: Power,
     },
+    /// The person said yes to something, and it is no longer what they were shown.
+    #[error("what the person allowed has changed since they were asked; ask again")]
+    ChangedSinceAsked {
+        /// The power.
+        power: Power,
+    },
     /// A question is needed and nobody can be asked.
     #[error("this needs the consent of a person, and nobody can be asked here")]
     NoUi {

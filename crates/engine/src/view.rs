@@ -308,6 +308,8 @@ pub struct PromptView {
     pub always: Option<Vec<String>>,
     /// Requests that wait for this answer.
     pub waiting: u32,
+    /// Nothing has painted it for three seconds: it must be brought before the person in another way.
+    pub unseen: bool,
     /// When it is denied by itself, Unix milliseconds.
     #[ts(type = "number")]
     pub expires_at_ms: i64,

@@ -190,6 +190,43 @@ pub fn is_program(path: &std::path::Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
+/// Which program a path leads to, and in which state: enough to see that another one took its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramIdentity {
+    /// The absolute path that it was found at.
+    pub path: PathBuf,
+    /// The device of the file that the path leads to.
+    pub device: u64,
+    /// Its inode.
+    pub inode: u64,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// Last change of its content, in nanoseconds since the epoch.
+    pub mtime_ns: i128,
+    /// Last change of its inode, in nanoseconds since the epoch: nobody can set that one back.
+    pub ctime_ns: i128,
+}
+
+impl ProgramIdentity {
+    /// Looks at a program, links followed.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn of(path: &std::path::Path) -> std::io::Result<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let facts = std::fs::metadata(path)?;
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Ok(Self {
+            path: path.to_path_buf(),
+            device: facts.dev(),
+            inode: facts.ino(),
+            size_bytes: facts.size(),
+            mtime_ns: nanoseconds(facts.mtime(), facts.mtime_nsec()),
+            ctime_ns: nanoseconds(facts.ctime(), facts.ctime_nsec()),
+        })
+    }
+}
+
 /// Makes orphans of commands children of this process. Called once by the process that hosts the engine, before the
 /// first command; on systems without such a thing it does nothing.
 ///

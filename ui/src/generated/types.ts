@@ -272,6 +272,10 @@ always: Array<string> | null,
  */
 waiting: number, 
 /**
+ * Nothing has painted it for three seconds: it must be brought before the person in another way.
+ */
+unseen: boolean, 
+/**
  * When it is denied by itself, Unix milliseconds.
  */
 expires_at_ms: number, };

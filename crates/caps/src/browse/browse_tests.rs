@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use drawbridge_core::{BrowseOp, BrowsePlace, DirectoryPage, ManualClock, OpError, WallMs};
 
-use super::{Browser, RootChoice};
+use super::{Browser, Offer, RootChoice};
 
 struct Rig {
     browser: Arc<Browser>,
@@ -150,4 +150,46 @@ fn half_a_place_a_foreign_cursor_and_a_folder_that_became_a_link_are_refused() {
     assert!(matches!(rig.browser.resolve(&child), Err(OpError::DirectoryUnavailable { .. })));
     std::os::unix::fs::symlink("/etc", rig.folder.path().join("d0000")).unwrap();
     assert!(matches!(rig.list(&child, None), Err(OpError::DirectoryUnavailable { .. })));
+}
+
+#[test]
+fn the_offered_folder_stands_first_and_a_removed_root_takes_its_references_along() {
+    let rig = Rig::new();
+    make(rig.folder.path(), ["a", "b"].map(str::to_owned));
+    let (a, b) = (rig.folder.path().join("a").canonicalize().unwrap(), rig.folder.path().join("b"));
+    let root = rig.start();
+    let listed = rig.list(&root, None).unwrap();
+    let below = |name: &str| BrowsePlace {
+        directory_ref: listed.entries.iter().find(|entry| entry.name == name).unwrap().directory_ref.clone(),
+        ..root.clone()
+    };
+    let identity = drawbridge_os::root::DirectoryIdentity { device: 1, inode: 1 };
+
+    rig.browser.offer(Some(Offer { path: a.clone(), identity }));
+    let offered = rig.browser.list(&BrowseOp { place: None, cursor: None }).unwrap();
+    rig.browser.offer(None);
+    rig.browser.set_roots(RootChoice::only(vec![b.clone()]));
+
+    assert_eq!(offered.entries[0].path, a.to_str().unwrap());
+    assert_eq!(offered.entries.len(), 2);
+    assert!(matches!(rig.browser.resolve(&below("a")), Err(OpError::ReferenceInvalid)));
+    assert!(matches!(rig.list(&root, None), Err(OpError::ReferenceInvalid)));
+    assert!(rig.browser.resolve(&below("b")).unwrap().ends_with("/b"));
+}
+
+#[test]
+fn a_chosen_folder_belongs_to_its_browse_and_goes_with_it() {
+    let rig = Rig::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let path = elsewhere.path().canonicalize().unwrap();
+    let browse = rig.start().browse_id;
+
+    let first = rig.browser.choose(&browse, path.join("first")).unwrap();
+    let chosen = rig.browser.choose(&browse, path.clone()).unwrap();
+
+    assert!(matches!(rig.browser.resolve(&first), Err(OpError::ReferenceInvalid)));
+    assert_eq!(rig.browser.resolve(&chosen).unwrap(), path.to_str().unwrap());
+    rig.browser.consume(&browse);
+    assert!(matches!(rig.browser.resolve(&chosen), Err(OpError::ReferenceInvalid)));
+    assert!(matches!(rig.browser.choose(&browse, path), Err(OpError::ReferenceInvalid)));
 }

@@ -89,8 +89,9 @@ fn is_listed(path: &Path, folder: &Folder, name: &str) -> bool {
         && folder.child(std::ffi::OsStr::new(name)).is_ok_and(|child| child.is_usable())
 }
 
-/// Tells whether a path is fit to be a root of a browse, and returns it in its canonical form.
-pub(super) fn usable_root(path: &Path) -> Option<PathBuf> {
+/// Tells whether a path is fit to be a root of a browse, and returns it in its canonical form. Reads the disk.
+#[must_use]
+pub fn usable_root(path: &Path) -> Option<PathBuf> {
     let canonical = std::fs::canonicalize(path).ok()?;
     let text = canonical.to_str()?;
     (path_is_fit(text) && check(&canonical).is_ok()).then_some(canonical)

@@ -82,6 +82,7 @@ impl Job {
     }
 
     fn create(&self, at: &Spot, made_folders: usize, content: &[u8]) -> Result<Outcome, Stop> {
+        self.as_seen(None)?;
         let pending = self.fill(Pending::start(at.folder(), None)?, content)?;
         let number = self.keep(&Change::Create { root: &self.root, at, made_folders })?;
         // Something that took the name meanwhile was not kept, so it is not replaced.
@@ -104,6 +105,7 @@ impl Job {
     fn replace(&self, at: &Spot, content: &[u8]) -> Result<Outcome, Stop> {
         at.folder().check_writable(&at.name)?;
         let (former, facts) = at.folder().open_file(&at.name)?;
+        self.as_seen(Some(Stamp::from(&facts)))?;
         let pending = self.fill(Pending::start(at.folder(), Some(&facts))?, content)?;
         pending.dress_like(&former, &facts)?;
         let number = self.keep(&Change::Replace { root: &self.root, at, former: &former })?;
@@ -111,6 +113,11 @@ impl Job {
         let left = self.kept(number, published)?;
         self.undo.changed(number, Some(Stamp::from(&left)));
         Ok(Outcome::Changed(ChangeFacts { link_broken: facts.links > 1, undo: Some(number) }))
+    }
+
+    /// Refuses when the person was asked about something else than what is there.
+    fn as_seen(&self, now: Option<Stamp>) -> Result<(), PathFault> {
+        if self.seen.is_none_or(|seen| seen == now) { Ok(()) } else { Err(changed_meanwhile()) }
     }
 
     fn fill(&self, mut pending: Pending, content: &[u8]) -> Result<Pending, Stop> {

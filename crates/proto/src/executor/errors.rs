@@ -32,6 +32,7 @@ pub fn wire_code(error: &OpError) -> ErrorCode {
         OpError::PowerOff { .. } => ErrorCode::CapabilityNotGranted,
         OpError::WaitingForConsent { .. } => ErrorCode::CapabilityNotGranted,
         OpError::Declined { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::ChangedSinceAsked { .. } => ErrorCode::CapabilityNotGranted,
         OpError::NoUi { .. } => ErrorCode::CapabilityNotGranted,
         OpError::Raised { .. } => ErrorCode::CapabilityNotGranted,
         OpError::ReferenceInvalid => ErrorCode::DirectoryReferenceInvalid,
@@ -79,6 +80,7 @@ pub fn error_details(error: &OpError, context: &ReplyContext) -> Value {
             details
         }
         OpError::Declined { power } => consent(*power, "declined"),
+        OpError::ChangedSinceAsked { power } => consent(*power, "changed_meanwhile"),
         OpError::NoUi { power } => consent(*power, "no_ui"),
         OpError::Raised { power } => consent(*power, "stopped"),
         OpError::ReferenceInvalid => json!({}),

@@ -19,6 +19,7 @@ fn a_refused_consent_tells_the_model_what_to_do() {
         (OpError::PowerOff { power }, "switched_off"),
         (OpError::WaitingForConsent { power, retry_after: Duration::from_secs(5) }, "waiting_for_local_consent"),
         (OpError::Declined { power }, "declined"),
+        (OpError::ChangedSinceAsked { power }, "changed_meanwhile"),
         (OpError::NoUi { power }, "no_ui"),
         (OpError::Raised { power }, "stopped"),
     ];
