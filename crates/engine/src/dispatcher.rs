@@ -131,7 +131,7 @@ impl Dispatcher {
         chat: Option<SessionId>,
     ) -> (Result<Outcome, OpError>, Option<Explanation>) {
         let policy = self.parts.policy.get();
-        let ctx = RunCtx { root: job.root.clone(), limits: job.limits, cancel: job.cancel.clone() };
+        let ctx = RunCtx { root: job.root.clone(), limits: job.limits, cancel: job.cancel.clone(), shown: None };
         let permit = match authorize(&policy, job.operation, chat) {
             Verdict::Allowed(permit) => permit,
             Verdict::Denied(error, explanation) => return (Err(error), Some(explanation)),
