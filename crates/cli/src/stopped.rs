@@ -55,9 +55,7 @@ pub(crate) fn forget(place: &Place, _owner: &Owner, session_id: &str) -> anyhow:
     })?;
     bindings.revoke(&session)?;
     let (settings, mut state) = Settings::open(&place.folders.state);
-    let before = state.chat_allowances.len();
-    state.chat_allowances.retain(|allowance| allowance.session != session);
-    if state.chat_allowances.len() != before {
+    if state.forget_chat(&session) {
         settings.save(&state)?;
     }
     audit::note(place, Some(&session), "POLICY_CHANGED", facts([("revoked", session.as_str().into())]));

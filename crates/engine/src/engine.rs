@@ -7,6 +7,7 @@ mod build;
 mod commands;
 mod options;
 mod publish;
+mod rules;
 mod start_error;
 
 use std::sync::Arc;

@@ -73,8 +73,12 @@ impl Facts {
     pub(crate) fn decided(&mut self, explanation: &Explanation) {
         let parts = explanation.rule.parts();
         let mut decision = object(json!({ "verdict": explanation.decision.name(), "rule": parts.name }));
-        let more =
-            [("power", parts.power.map(Power::name)), ("mode", parts.mode.map(PowerMode::name)), ("by", parts.by)];
+        let more = [
+            ("power", parts.power.map(Power::name)),
+            ("mode", parts.mode.map(PowerMode::name)),
+            ("by", parts.by),
+            ("id", parts.id),
+        ];
         decision.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?)))));
         self.details.insert(DECISION.to_owned(), Value::Object(decision));
     }
@@ -220,6 +224,7 @@ pub(crate) fn why_of(details: &Map<String, Value>) -> Option<WhyView> {
         power: text("power").and_then(Power::from_name),
         mode: text("mode").and_then(PowerMode::from_name),
         by: text("by"),
+        id: text("id"),
     })?;
     Some(WhyView::from(&Explanation::new(Decision::from_name(text("verdict")?)?, rule)))
 }

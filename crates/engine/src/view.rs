@@ -117,6 +117,10 @@ pub struct WhyView {
     pub mode: Option<String>,
     /// Who switched the power off, if somebody did.
     pub by: Option<String>,
+    /// Names of the command rules that decided, joined by `+`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub id: Option<String>,
     /// The reason in words, in English.
     pub text: String,
 }
@@ -509,6 +513,7 @@ impl From<&Explanation> for WhyView {
             power: parts.power.map(|power| power.name().to_owned()),
             mode: parts.mode.map(|mode| mode.name().to_owned()),
             by: parts.by.map(escape_outside_text),
+            id: parts.id.map(escape_outside_text),
             text: explanation.why.clone(),
         }
     }

@@ -2,6 +2,8 @@
 
 use drawbridge_core::{Operation, Power, PowerMode, SessionId, SessionOp};
 
+use crate::command_rule::allowing;
+use crate::programs::Programs;
 use crate::rules::{ChatAllowance, PolicyState, Prompting};
 
 /// Allow, ask or deny, from open to strict.
@@ -54,6 +56,20 @@ pub enum Rule {
         /// Its mode.
         mode: PowerMode,
     },
+    /// The person's mode for the power in this chat alone.
+    ChatMode {
+        /// The power.
+        power: Power,
+        /// Its mode in this chat.
+        mode: PowerMode,
+    },
+    /// The person always allows this command.
+    CommandRule {
+        /// The power.
+        power: Power,
+        /// Names the rule; several, joined by `+`, where each part of the command has its own.
+        id: String,
+    },
     /// The person allowed the power for this chat.
     ChatAllowance {
         /// The power.
@@ -81,6 +97,8 @@ impl Rule {
             Self::TakesAway => "takes_away",
             Self::LockedOff { .. } => "locked_off",
             Self::Mode { .. } => "mode",
+            Self::ChatMode { .. } => "chat_mode",
+            Self::CommandRule { .. } => "command_rule",
             Self::ChatAllowance { .. } => "chat_allowance",
             Self::NobodyToAsk { .. } => "nobody_to_ask",
             Self::Answered { .. } => "answered",
@@ -101,10 +119,23 @@ pub struct Explanation {
 
 /// Decides about one operation of one chat. Pure: the same state and operation always give the same answer.
 ///
-/// The strictest rule wins: raised and broken settings before everything, then the power's mode, then what was allowed
-/// for the chat, and a question that nobody can answer is a no.
+/// This is [`decide_resolved`] for a command whose programs nobody looked up, so no rule for commands can allow it.
 #[must_use]
 pub fn decide(state: &PolicyState, operation: &Operation, session: Option<&SessionId>) -> Explanation {
+    decide_resolved(state, operation, session, &Programs::unknown())
+}
+
+/// Decides about one operation of one chat, with the programs that a command means. Pure.
+///
+/// The strictest rule wins: raised and broken settings before everything, then the power's *off*, then the chat's own mode or
+/// else the power's, then what was allowed for the chat or always; and a question that nobody can answer is a no.
+#[must_use]
+pub fn decide_resolved(
+    state: &PolicyState,
+    operation: &Operation,
+    session: Option<&SessionId>,
+    programs: &Programs,
+) -> Explanation {
     let Some(power) = operation.power() else {
         return Explanation::new(Decision::Allow, Rule::TakesAway);
     };
@@ -119,21 +150,41 @@ pub fn decide(state: &PolicyState, operation: &Operation, session: Option<&Sessi
         let why = format!("{power} is switched off by {by}");
         return Explanation { decision: Decision::Deny, rule: Rule::LockedOff { by: by.clone() }, why };
     }
-    let mode = state.mode(power);
+    let (mode, rule) = match state.chat_mode(power, session) {
+        Some(mode) => (mode, Rule::ChatMode { power, mode }),
+        None => (state.mode(power), Rule::Mode { power, mode: state.mode(power) }),
+    };
     match mode {
-        PowerMode::Off => Explanation::new(Decision::Deny, Rule::Mode { power, mode }),
-        PowerMode::Allowed => Explanation::new(Decision::Allow, Rule::Mode { power, mode }),
+        PowerMode::Off => Explanation::new(Decision::Deny, rule),
+        PowerMode::Allowed => Explanation::new(Decision::Allow, rule),
         PowerMode::AskOncePerChat if allowed_for_chat(state, power, session) => {
             Explanation::new(Decision::Allow, Rule::ChatAllowance { power })
         }
         PowerMode::AskEachTime | PowerMode::AskOncePerChat if !needs_question(operation) => {
-            Explanation::new(Decision::Allow, Rule::Mode { power, mode })
+            Explanation::new(Decision::Allow, rule)
         }
-        PowerMode::AskEachTime | PowerMode::AskOncePerChat => match state.prompting {
-            Prompting::Possible => Explanation::new(Decision::Ask, Rule::Mode { power, mode }),
-            Prompting::Impossible => Explanation::new(Decision::Deny, Rule::NobodyToAsk { power }),
-        },
+        PowerMode::AskEachTime | PowerMode::AskOncePerChat => {
+            if let Some(id) = always_allowed(state, operation, programs) {
+                return Explanation::new(Decision::Allow, Rule::CommandRule { power, id });
+            }
+            match state.prompting {
+                Prompting::Possible => Explanation::new(Decision::Ask, rule),
+                Prompting::Impossible => Explanation::new(Decision::Deny, Rule::NobodyToAsk { power }),
+            }
+        }
     }
+}
+
+/// Returns the names of the rules that together allow a command.
+fn always_allowed(state: &PolicyState, operation: &Operation, programs: &Programs) -> Option<String> {
+    let Operation::Command(op) = operation else { return None };
+    let mut ids: Vec<&str> = Vec::new();
+    for rule in allowing(&state.command_rules, op, programs)? {
+        if !ids.contains(&rule.id.as_str()) {
+            ids.push(&rule.id);
+        }
+    }
+    Some(ids.join("+"))
 }
 
 /// Listing folder names shows little, and activating or restoring uses a folder that the person attached before: its grant
@@ -149,7 +200,8 @@ fn needs_question(operation: &Operation) -> bool {
 }
 
 fn allowed_for_chat(state: &PolicyState, power: Power, session: Option<&SessionId>) -> bool {
-    session.is_some_and(|session| state.chat_allowances.contains(&ChatAllowance { session: session.clone(), power }))
+    session
+        .is_some_and(|session| state.chat_allowances.contains_key(&ChatAllowance { session: session.clone(), power }))
 }
 
 #[cfg(test)]

@@ -4,10 +4,14 @@ use drawbridge_core::{BrowseOp, BrowsePlace, CommandLine, CommandOp, FileOp, OpE
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Permit, Verdict, authorize};
+use crate::{Given, Origin, Permit, Verdict, authorize};
 
 fn chat(name: &str) -> SessionId {
     SessionId::parse(name).unwrap()
+}
+
+fn given() -> Given {
+    Given { origin: Origin::Answered, at_ms: 1 }
 }
 
 fn read() -> Operation {
@@ -75,7 +79,7 @@ fn a_question_that_nobody_can_answer_is_a_no_with_that_reason() {
 fn an_allowance_counts_for_its_chat_and_power_alone() {
     let mut state = with(Power::Shell, PowerMode::AskOncePerChat);
     state.prompting = Prompting::Possible;
-    state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::Shell });
+    state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::Shell }, given());
 
     assert_eq!(decide(&state, &command(), Some(&chat("c"))).rule, Rule::ChatAllowance { power: Power::Shell });
     assert_eq!(decide(&state, &command(), Some(&chat("d"))).decision, Decision::Ask);
@@ -134,7 +138,7 @@ fn any_state() -> impl Strategy<Value = PolicyState> {
             state.prompting = if ui { Prompting::Possible } else { Prompting::Impossible };
             state.modes = Power::ALL.into_iter().zip(modes).collect();
             if allowance {
-                state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::Shell });
+                state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::Shell }, given());
             }
             if locked {
                 state.locked_off.insert(Power::Shell, "your organisation".to_owned());

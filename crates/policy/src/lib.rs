@@ -3,14 +3,20 @@
 //! [`decide`] is the only place where a decision is made. The engine, the window, `policy explain` and the audit log all
 //! show its result, so settings cannot disagree with behaviour (DESIGN §3, invariant 1).
 
+mod command_rule;
 mod decision;
 mod grant;
 mod permit;
+mod programs;
 mod rules;
+mod segments;
 mod words;
 
-pub use decision::{Decision, Explanation, Rule, decide};
+pub use command_rule::{ANY_WORD, CommandRule, MAX_RULE_WORD_BYTES, MAX_RULE_WORDS, MAX_RULES, RuleFault, WordPattern};
+pub use decision::{Decision, Explanation, Rule, decide, decide_resolved};
 pub use grant::{Fingerprint, GrantClaims, GrantFault, GrantKey, directory_fingerprint};
-pub use permit::{Permit, Question, Verdict, authorize};
-pub use rules::{ChatAllowance, CommandRule, Network, Origin, PolicyState, Prompting, ShellMode, WordPattern};
+pub use permit::{Permit, Question, Verdict, authorize, authorize_resolved};
+pub use programs::{Programs, may_loosen};
+pub use rules::{ChatAllowance, Given, Network, Origin, PolicyState, Prompting, ShellMode};
+pub use segments::{Segment, Unreadable, segments};
 pub use words::RuleParts;

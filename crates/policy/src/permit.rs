@@ -2,7 +2,8 @@
 
 use drawbridge_core::{OpError, Operation, Power, SessionId};
 
-use crate::decision::{Decision, Explanation, Rule, decide};
+use crate::decision::{Decision, Explanation, Rule, decide_resolved};
+use crate::programs::Programs;
 use crate::rules::PolicyState;
 
 /// Proof that policy allowed exactly this operation, once. Only this module can make one, and it cannot be copied.
@@ -10,6 +11,7 @@ use crate::rules::PolicyState;
 pub struct Permit {
     operation: Operation,
     session: Option<SessionId>,
+    programs: Programs,
     raise_count: u64,
     explanation: Explanation,
 }
@@ -33,6 +35,13 @@ impl Permit {
         &self.explanation
     }
 
+    /// Returns the programs that it was given for. Whoever starts a command refuses when [`Programs::started`] names another
+    /// one than it is about to start.
+    #[must_use]
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
     /// Uses the permit up and returns the operation.
     #[must_use]
     pub fn into_operation(self) -> Operation {
@@ -40,10 +49,10 @@ impl Permit {
     }
 
     /// Checks right before the effect that nothing has forbidden it since: the bridge was not raised in between (not
-    /// even for a moment), and the power was not switched off.
+    /// even for a moment), the power was not switched off, and the rule that allowed it was not removed.
     ///
     /// # Errors
-    /// [`OpError::Raised`] or [`OpError::PowerOff`]; the permit is gone then.
+    /// [`OpError::Raised`], [`OpError::PowerOff`] or [`OpError::Declined`]; the permit is gone then.
     pub fn confirm(self, state: &PolicyState) -> Result<Self, OpError> {
         let Some(power) = self.operation.power() else {
             return Ok(self);
@@ -51,7 +60,16 @@ impl Permit {
         if state.raised || state.raise_count != self.raise_count {
             return Err(OpError::Raised { power });
         }
-        if state.offers(power) { Ok(self) } else { Err(OpError::PowerOff { power }) }
+        if !state.offers_in(power, self.session.as_ref()) {
+            return Err(OpError::PowerOff { power });
+        }
+        if matches!(self.explanation.rule, Rule::CommandRule { .. }) {
+            let now = decide_resolved(state, &self.operation, self.session.as_ref(), &self.programs);
+            if now.decision != Decision::Allow {
+                return Err(OpError::Declined { power });
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -61,6 +79,7 @@ impl Permit {
 pub struct Question {
     operation: Operation,
     session: Option<SessionId>,
+    programs: Programs,
     power: Power,
     explanation: Explanation,
 }
@@ -90,18 +109,25 @@ impl Question {
         &self.explanation
     }
 
+    /// Returns the programs that a command means.
+    #[must_use]
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
     /// Turns a person's yes into a permit, if the state of this moment still lets the question be asked.
     ///
     /// # Errors
     /// [`OpError::Raised`], [`OpError::PowerOff`] or [`OpError::NoUi`] when the answer comes too late.
     pub fn approve(self, state: &PolicyState) -> Result<Permit, OpError> {
-        let now = decide(state, &self.operation, self.session.as_ref());
+        let now = decide_resolved(state, &self.operation, self.session.as_ref(), &self.programs);
         if now.decision == Decision::Deny {
             return Err(refusal(&now.rule, self.power));
         }
         Ok(Permit {
             operation: self.operation,
             session: self.session,
+            programs: self.programs,
             raise_count: state.raise_count,
             explanation: Explanation::new(Decision::Allow, Rule::Answered { power: self.power }),
         })
@@ -125,15 +151,27 @@ pub enum Verdict {
     Denied(OpError, Explanation),
 }
 
-/// Decides about an operation and hands out the proof.
+/// Decides about an operation and hands out the proof. For a command, [`authorize_resolved`] knows more.
 #[must_use]
 pub fn authorize(state: &PolicyState, operation: Operation, session: Option<SessionId>) -> Verdict {
-    let explanation = decide(state, &operation, session.as_ref());
+    authorize_resolved(state, operation, session, Programs::unknown())
+}
+
+/// Decides about an operation with the programs that a command means, and hands out the proof, which is good for these
+/// programs alone.
+#[must_use]
+pub fn authorize_resolved(
+    state: &PolicyState,
+    operation: Operation,
+    session: Option<SessionId>,
+    programs: Programs,
+) -> Verdict {
+    let explanation = decide_resolved(state, &operation, session.as_ref(), &programs);
     match (explanation.decision, operation.power()) {
         (Decision::Allow, _) => {
-            Verdict::Allowed(Permit { operation, session, raise_count: state.raise_count, explanation })
+            Verdict::Allowed(Permit { operation, session, programs, raise_count: state.raise_count, explanation })
         }
-        (Decision::Ask, Some(power)) => Verdict::Ask(Question { operation, session, power, explanation }),
+        (Decision::Ask, Some(power)) => Verdict::Ask(Question { operation, session, programs, power, explanation }),
         (Decision::Deny, Some(power)) => Verdict::Denied(refusal(&explanation.rule, power), explanation),
         // An operation without a power is always allowed by `decide`; refuse if that ever changes.
         (Decision::Ask | Decision::Deny, None) => {
@@ -150,6 +188,8 @@ fn refusal(rule: &Rule, power: Power) -> OpError {
         | Rule::TakesAway
         | Rule::LockedOff { .. }
         | Rule::Mode { .. }
+        | Rule::ChatMode { .. }
+        | Rule::CommandRule { .. }
         | Rule::ChatAllowance { .. }
         | Rule::Answered { .. } => OpError::PowerOff { power },
     }

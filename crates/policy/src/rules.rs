@@ -1,8 +1,10 @@
 //! The state that decisions are made from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use drawbridge_core::{Power, PowerMode, SessionId};
+
+use crate::command_rule::CommandRule;
 
 /// Whether a person can be asked at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,30 +53,13 @@ pub enum Origin {
     Window,
 }
 
-/// "Always allow" for one command: a resolved program and a pattern of its words (DESIGN §4). Never a text prefix.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandRule {
-    /// Names the rule, for removing it and for the audit log. Never used again.
-    pub id: String,
-    /// The absolute path that the first word resolved to when the rule was made.
-    pub program: String,
-    /// The words after the program.
-    pub words: Vec<WordPattern>,
-    /// Any further words may follow.
-    pub any_more: bool,
+/// Where and when something was allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given {
     /// Where it came from.
     pub origin: Origin,
-    /// When it was made, Unix milliseconds.
+    /// When, Unix milliseconds; 0 when an older version did not write it down.
     pub at_ms: i64,
-}
-
-/// What one word of a command must be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WordPattern {
-    /// Exactly this.
-    Exactly(String),
-    /// Any one word.
-    Any,
 }
 
 /// Everything that a decision depends on. Cheap to clone; the engine replaces it whole.
@@ -91,11 +76,15 @@ pub struct PolicyState {
     /// Powers that an administrator or the platform's user may not switch on, each with who says so.
     pub locked_off: BTreeMap<Power, String>,
     /// What was allowed for one chat.
-    pub chat_allowances: BTreeSet<ChatAllowance>,
+    pub chat_allowances: BTreeMap<ChatAllowance, Given>,
     /// Modes that hold for one chat alone. The power's own *off* always wins.
     pub chat_modes: BTreeMap<(SessionId, Power), PowerMode>,
     /// Commands that are always allowed where the shell power asks.
     pub command_rules: Vec<CommandRule>,
+    /// How many command rules were ever made; names the next one.
+    pub rules_made: u64,
+    /// Folders that the person chose for agents to look in. None chosen means what the configuration or the system says.
+    pub browse_roots: Vec<String>,
     /// Whether a question can be asked.
     pub prompting: Prompting,
     /// How commands run.
@@ -114,9 +103,11 @@ impl PolicyState {
             broken: None,
             modes: BTreeMap::from([(Power::Files, PowerMode::Allowed), (Power::Attach, PowerMode::AskEachTime)]),
             locked_off: BTreeMap::new(),
-            chat_allowances: BTreeSet::new(),
+            chat_allowances: BTreeMap::new(),
             chat_modes: BTreeMap::new(),
             command_rules: Vec::new(),
+            rules_made: 0,
+            browse_roots: Vec::new(),
             prompting: Prompting::Impossible,
             shell_mode: ShellMode::Confined,
             shell_network: Network::None,
@@ -132,9 +123,44 @@ impl PolicyState {
         self.modes.get(&power).copied().unwrap_or(PowerMode::Off)
     }
 
+    /// Returns the mode that the person set for one chat alone, if it counts: the power's own *off* always wins.
+    #[must_use]
+    pub fn chat_mode(&self, power: Power, session: Option<&SessionId>) -> Option<PowerMode> {
+        if self.mode(power) == PowerMode::Off {
+            return None;
+        }
+        self.chat_modes.get(&(session?.clone(), power)).copied()
+    }
+
+    /// Returns the mode that holds for a power in a chat.
+    #[must_use]
+    pub fn mode_in(&self, power: Power, session: Option<&SessionId>) -> PowerMode {
+        self.chat_mode(power, session).unwrap_or_else(|| self.mode(power))
+    }
+
     /// Tells whether a power can lead to anything but a refusal, so that it may be offered to a peer.
     #[must_use]
     pub fn offers(&self, power: Power) -> bool {
-        !self.raised && self.broken.is_none() && self.mode(power) != PowerMode::Off
+        self.offers_in(power, None)
+    }
+
+    /// Tells the same for one chat.
+    #[must_use]
+    pub fn offers_in(&self, power: Power, session: Option<&SessionId>) -> bool {
+        !self.raised && self.broken.is_none() && self.mode_in(power, session) != PowerMode::Off
+    }
+
+    /// Drops what was allowed for a chat by answering a question. Tells whether there was any.
+    pub fn drop_allowances(&mut self, session: &SessionId) -> bool {
+        let before = self.chat_allowances.len();
+        self.chat_allowances.retain(|allowance, _| allowance.session != *session);
+        self.chat_allowances.len() != before
+    }
+
+    /// Drops everything that holds for a chat alone. Tells whether there was any.
+    pub fn forget_chat(&mut self, session: &SessionId) -> bool {
+        let before = self.chat_modes.len();
+        self.chat_modes.retain(|(chat, _), _| chat != session);
+        self.drop_allowances(session) || self.chat_modes.len() != before
     }
 }

@@ -15,35 +15,42 @@ pub struct RuleParts<'a> {
     pub mode: Option<PowerMode>,
     /// Who switched the power off.
     pub by: Option<&'a str>,
+    /// Names of the command rules that decided, joined by `+`.
+    pub id: Option<&'a str>,
 }
 
 impl Rule {
     /// Takes the rule apart.
     #[must_use]
     pub fn parts(&self) -> RuleParts<'_> {
-        let (power, mode, by) = match self {
-            Self::Raised | Self::SettingsBroken | Self::TakesAway => (None, None, None),
-            Self::LockedOff { by } => (None, None, Some(by.as_str())),
-            Self::Mode { power, mode } => (Some(*power), Some(*mode), None),
-            Self::ChatAllowance { power } | Self::NobodyToAsk { power } | Self::Answered { power } => {
-                (Some(*power), None, None)
+        let parts = RuleParts { name: self.name(), power: None, mode: None, by: None, id: None };
+        match self {
+            Self::Raised | Self::SettingsBroken | Self::TakesAway => parts,
+            Self::LockedOff { by } => RuleParts { by: Some(by), ..parts },
+            Self::Mode { power, mode } | Self::ChatMode { power, mode } => {
+                RuleParts { power: Some(*power), mode: Some(*mode), ..parts }
             }
-        };
-        RuleParts { name: self.name(), power, mode, by }
+            Self::CommandRule { power, id } => RuleParts { power: Some(*power), id: Some(id), ..parts },
+            Self::ChatAllowance { power } | Self::NobodyToAsk { power } | Self::Answered { power } => {
+                RuleParts { power: Some(*power), ..parts }
+            }
+        }
     }
 
     /// Puts a rule together again; none when a version that knew other rules took it apart.
     #[must_use]
     pub fn from_parts(parts: RuleParts<'_>) -> Option<Self> {
-        let rule = match (parts.name, parts.power, parts.mode, parts.by) {
-            ("raised", ..) => Self::Raised,
-            ("settings_broken", ..) => Self::SettingsBroken,
-            ("takes_away", ..) => Self::TakesAway,
-            ("locked_off", _, _, Some(by)) => Self::LockedOff { by: by.to_owned() },
-            ("mode", Some(power), Some(mode), _) => Self::Mode { power, mode },
-            ("chat_allowance", Some(power), ..) => Self::ChatAllowance { power },
-            ("nobody_to_ask", Some(power), ..) => Self::NobodyToAsk { power },
-            ("answered", Some(power), ..) => Self::Answered { power },
+        let rule = match (parts.name, parts.power) {
+            ("raised", _) => Self::Raised,
+            ("settings_broken", _) => Self::SettingsBroken,
+            ("takes_away", _) => Self::TakesAway,
+            ("locked_off", _) => Self::LockedOff { by: parts.by?.to_owned() },
+            ("mode", Some(power)) => Self::Mode { power, mode: parts.mode? },
+            ("chat_mode", Some(power)) => Self::ChatMode { power, mode: parts.mode? },
+            ("command_rule", Some(power)) => Self::CommandRule { power, id: parts.id?.to_owned() },
+            ("chat_allowance", Some(power)) => Self::ChatAllowance { power },
+            ("nobody_to_ask", Some(power)) => Self::NobodyToAsk { power },
+            ("answered", Some(power)) => Self::Answered { power },
             _ => return None,
         };
         Some(rule)
@@ -67,13 +74,21 @@ fn sentence(decision: Decision, rule: &Rule) -> String {
         Rule::LockedOff { by } => format!("the power is switched off by {by}"),
         Rule::Mode { power, mode: PowerMode::Off } => format!("the power {power} is off"),
         Rule::Mode { power, mode: PowerMode::Allowed } => format!("the power {power} is set to allowed"),
-        Rule::Mode { power, mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat } => match decision {
-            Decision::Allow => {
-                "only attaching a folder asks: names may be listed, and a chat may use the folder you gave it"
-                    .to_owned()
-            }
-            Decision::Ask | Decision::Deny => format!("the power {power} is set to ask"),
-        },
+        Rule::Mode { mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat, .. }
+        | Rule::ChatMode { mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat, .. }
+            if decision == Decision::Allow =>
+        {
+            "only attaching a folder asks: names may be listed, and a chat may use the folder you gave it".to_owned()
+        }
+        Rule::Mode { power, mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat } => {
+            format!("the power {power} is set to ask")
+        }
+        Rule::ChatMode { power, mode: PowerMode::Off } => format!("you switched {power} off for this chat"),
+        Rule::ChatMode { power, mode: PowerMode::Allowed } => format!("you set {power} to allowed for this chat"),
+        Rule::ChatMode { power, mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat } => {
+            format!("you set {power} to ask in this chat")
+        }
+        Rule::CommandRule { id, .. } => format!("you always allow this command (rule {id})"),
         Rule::ChatAllowance { power } => format!("you allowed {power} for this chat"),
         Rule::NobodyToAsk { power } => format!("the power {power} is set to ask, and nobody can be asked here"),
         Rule::Answered { .. } => "you answered the question with yes".to_owned(),
@@ -95,8 +110,10 @@ mod tests {
             Rule::ChatAllowance { power },
             Rule::NobodyToAsk { power },
             Rule::Answered { power },
+            Rule::CommandRule { power, id: "r-3+r-9".to_owned() },
         ];
         rules.extend(PowerMode::ALL.map(|mode| Rule::Mode { power, mode }));
+        rules.extend(PowerMode::ALL.map(|mode| Rule::ChatMode { power, mode }));
         let mut sentences = std::collections::BTreeSet::new();
         for rule in rules {
             let again = Rule::from_parts(rule.parts());
@@ -105,14 +122,15 @@ mod tests {
             sentences.insert(Explanation::new(Decision::Deny, rule).why);
         }
         // The two ways of asking are told alike.
-        assert_eq!(sentences.len(), 10);
+        assert_eq!(sentences.len(), 14);
     }
 
     #[test]
     fn a_rule_of_another_version_is_not_taken_for_one_of_ours() {
-        let parts = RuleParts { name: "moon_phase", power: Some(Power::Files), mode: None, by: None };
+        let parts = RuleParts { name: "moon_phase", power: Some(Power::Files), mode: None, by: None, id: None };
 
         assert_eq!(Rule::from_parts(parts), None);
+        assert_eq!(Rule::from_parts(RuleParts { name: "command_rule", ..parts }), None);
         assert_eq!(Rule::from_parts(RuleParts { name: "mode", ..parts }), None);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use drawbridge_core::{Power, PowerMode, SessionId};
 use drawbridge_os::private;
-use drawbridge_policy::{ChatAllowance, Network, PolicyState, ShellMode};
+use drawbridge_policy::{ChatAllowance, Given, Network, Origin, PolicyState, ShellMode};
 use serde::{Deserialize, Serialize};
 
 const VERSION: u64 = 1;
@@ -161,7 +161,7 @@ fn document(state: &PolicyState) -> Document {
         .to_owned(),
         chat_allowances: state
             .chat_allowances
-            .iter()
+            .keys()
             .map(|one| Allowance { session: one.session.as_str().to_owned(), power: one.power.name().to_owned() })
             .collect(),
     }
@@ -197,7 +197,8 @@ fn parse(bytes: &[u8]) -> Result<PolicyState, String> {
     };
     for one in &document.chat_allowances {
         let session = SessionId::parse(&one.session).map_err(|err| err.to_string())?;
-        state.chat_allowances.insert(ChatAllowance { session, power: power(&one.power)? });
+        let given = Given { origin: Origin::Answered, at_ms: 0 };
+        state.chat_allowances.insert(ChatAllowance { session, power: power(&one.power)? }, given);
     }
     Ok(state)
 }
@@ -215,7 +216,9 @@ mod tests {
         state.modes.insert(Power::Shell, PowerMode::AskOncePerChat);
         state.shell_network = Network::Loopback;
         let session = SessionId::parse("chat").unwrap();
-        state.chat_allowances.insert(ChatAllowance { session, power: Power::Shell });
+        state
+            .chat_allowances
+            .insert(ChatAllowance { session, power: Power::Shell }, Given { origin: Origin::Answered, at_ms: 0 });
         settings.save(&state).unwrap();
 
         assert_eq!(Settings::open(dir.path()).1, state);

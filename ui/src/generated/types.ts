@@ -500,6 +500,10 @@ mode: string | null,
  */
 by: string | null, 
 /**
+ * Names of the command rules that decided, joined by `+`.
+ */
+id?: string, 
+/**
  * The reason in words, in English.
  */
 text: string, };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp};
-use drawbridge_policy::{ChatAllowance, Network, PolicyState, ShellMode};
+use drawbridge_policy::{ChatAllowance, Given, Network, Origin, PolicyState, ShellMode};
 use serde_json::json;
 
 use super::{Core, chat};
@@ -14,7 +14,7 @@ use crate::link::Order;
 use crate::record::shown;
 use crate::view::{PromptAnswer, UndoView};
 
-type Done = Result<Reply, CommandError>;
+pub(super) type Done = Result<Reply, CommandError>;
 
 impl Core {
     pub(super) async fn on_command(&mut self, command: Command) -> Done {
@@ -68,18 +68,24 @@ impl Core {
                 Ok(Reply::Done)
             }
             Command::ShowWindow => {
+                if self.ends_with_link {
+                    let why = "This Drawbridge runs without a window.";
+                    return Err(CommandError::new("no_window", why));
+                }
                 self.board.want_window();
                 Ok(Reply::Done)
             }
+            Command::SetChatPower { session_id, power, mode } => {
+                self.set_chat_power(&session_id, &power, mode.as_deref())
+            }
+            Command::RemoveRule { id } => self.remove_rule(&id),
+            Command::SetRule { id, words, any_more } => self.set_rule(&id, &words, any_more),
+            Command::SettingsAfresh => self.settings_afresh(),
             Command::DenyPrompts
             | Command::ChooseFolder { .. }
             | Command::OfferFolder { .. }
             | Command::AddBrowseRoot { .. }
             | Command::RemoveBrowseRoot { .. }
-            | Command::SetChatPower { .. }
-            | Command::RemoveRule { .. }
-            | Command::SetRule { .. }
-            | Command::SettingsAfresh
             | Command::UndoRestoreChat { .. }
             | Command::ActivityPage { .. }
             | Command::AuditRecord { .. }
@@ -140,7 +146,7 @@ impl Core {
             .policy
             .change(|state| {
                 state.modes.insert(power, mode);
-                state.chat_allowances.retain(|allowance| allowance.power != power);
+                state.chat_allowances.retain(|allowance, _| allowance.power != power);
             })
             .map_err(not_stored)?;
         self.journal.event(None, "POLICY_CHANGED", json!({ "power": power.name(), "mode": mode.name() }));
@@ -255,9 +261,10 @@ impl Core {
             let Some(allowance) = allowance else {
                 return Err(CommandError::new("not_offered", "This question cannot be answered for the whole chat."));
             };
+            let given = Given { origin: Origin::Answered, at_ms: self.clock.wall().0 };
             self.policy
                 .change(|state| {
-                    state.chat_allowances.insert(allowance.clone());
+                    state.chat_allowances.insert(allowance.clone(), given);
                 })
                 .map_err(not_stored)?;
         }
@@ -274,10 +281,10 @@ impl Core {
     }
 
     fn forget_allowances(&self, session: &SessionId) -> Result<(), CommandError> {
-        let any = self.policy.get().chat_allowances.iter().any(|allowance| allowance.session == *session);
+        let any = self.policy.get().chat_allowances.keys().any(|allowance| allowance.session == *session);
         if any {
             self.policy
-                .change(|state| state.chat_allowances.retain(|allowance| allowance.session != *session))
+                .change(|state| state.chat_allowances.retain(|allowance, _| allowance.session != *session))
                 .map_err(not_stored)?;
         }
         Ok(())
@@ -362,7 +369,7 @@ pub(super) const fn is_built(power: Power) -> bool {
     }
 }
 
-fn not_stored(why: impl std::fmt::Display) -> CommandError {
+pub(super) fn not_stored(why: impl std::fmt::Display) -> CommandError {
     CommandError::new(
         "not_stored",
         format!("The change could not be stored ({why}), so nothing has changed. Make room on the disk and try again."),
