@@ -1,0 +1,45 @@
+/** One act in words. */
+import type { ActivityRow } from '../generated/types';
+import { language, named, t } from '../lib/text';
+import { why } from './why';
+
+/** Codes of a refusal by the person or their settings. Only then does the reason of the decision say why it was not done. */
+const BY_POLICY = ['CAPABILITY_NOT_GRANTED', 'CONSENT_REQUIRED'];
+
+/** What was done, or was to be done. The name in the audit log where there are no words. */
+export const words = (act: ActivityRow): string =>
+  named(`${act.ok ? 'act' : 'tried'}.${act.operation}`, named(`act.${act.operation}`, act.operation));
+
+/** Why it did not work; nothing when it did. */
+export const failure = (act: ActivityRow): string | undefined =>
+  act.ok ? undefined : t('activity.failed', { reason: named(`refused.${act.error_code}`, act.error_code ?? t('activity.unknown')) });
+
+/** Why it was allowed or refused, where that is what decided. */
+export function reason(act: ActivityRow): string | undefined {
+  if (!act.why) return undefined;
+  if (act.ok) return act.why.decision === 'allow' ? t('activity.allowed', { why: why(act.why) }) : why(act.why);
+  return BY_POLICY.includes(act.error_code ?? '') ? why(act.why) : undefined;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+function format(kind: 'time' | 'day' | 'full'): Intl.DateTimeFormat {
+  const key = `${language()} ${kind}`;
+  const known = formats.get(key);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat(
+    language(),
+    kind === 'day' ? { day: 'numeric', month: 'short', year: 'numeric' } : kind === 'time' ? { timeStyle: 'medium' } : { dateStyle: 'full', timeStyle: 'medium' },
+  );
+  formats.set(key, made);
+  return made;
+}
+
+export const time = (ms: number): string => format('time').format(ms);
+export const moment = (ms: number): string => format('full').format(ms);
+/** The day of an act, where it is not the day of `now`. */
+export const day = (ms: number, now: number): string =>
+  new Date(ms).toDateString() === new Date(now).toDateString() ? '' : format('day').format(ms);
+
+/** How long it took; nothing where that says nothing. */
+export const took = (ms: number): string =>
+  ms === 0 ? '' : ms < 1_000 ? t('activity.ms', { ms }) : t('activity.s', { seconds: new Intl.NumberFormat(language(), { maximumFractionDigits: 1 }).format(ms / 1000) });
