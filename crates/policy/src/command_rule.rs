@@ -121,6 +121,19 @@ impl CommandRule {
         Ok(())
     }
 
+    /// Returns the name of the rule with this number.
+    #[must_use]
+    pub fn name(number: u64) -> String {
+        format!("r-{number}")
+    }
+
+    /// Returns the number in the name of a rule; none when it is no such name.
+    #[must_use]
+    pub fn number(name: &str) -> Option<u64> {
+        let number = name.strip_prefix("r-")?.parse().ok()?;
+        (Self::name(number) == name).then_some(number)
+    }
+
     /// Tells whether it leaves any word open.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -53,6 +53,23 @@ pub enum Origin {
     Window,
 }
 
+impl Origin {
+    /// Returns the stable name used in settings and pictures.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Window => "window",
+        }
+    }
+
+    /// Finds an origin by its name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Answered, Self::Window].into_iter().find(|origin| origin.name() == name)
+    }
+}
+
 /// Where and when something was allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given {

@@ -1,17 +1,17 @@
-//! The person's switches: powers, shell mode, the stop, what was allowed for a chat. `settings.json` in the state folder.
+//! The person's switches: powers, shell mode, the stop, what was allowed for a chat or always. `settings.json` in the state
+//! folder; how it is written is in [`document`].
 //!
 //! A file that cannot be trusted means that everything is denied; it stays as it is until the person acts.
 
-use std::collections::BTreeMap;
+mod document;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use drawbridge_core::{Power, PowerMode, SessionId};
 use drawbridge_os::private;
-use drawbridge_policy::{ChatAllowance, Given, Network, Origin, PolicyState, ShellMode};
-use serde::{Deserialize, Serialize};
+use drawbridge_policy::PolicyState;
 
-const VERSION: u64 = 1;
+use document::{parse, write};
 
 /// Why settings were not saved.
 #[derive(Debug, thiserror::Error)]
@@ -32,25 +32,6 @@ pub enum SettingsFault {
         /// What the system said.
         error: std::io::Error,
     },
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    v: u64,
-    raised: bool,
-    raise_count: u64,
-    powers: BTreeMap<String, String>,
-    shell_mode: String,
-    shell_network: String,
-    chat_allowances: Vec<Allowance>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Allowance {
-    session: String,
-    power: String,
 }
 
 /// The settings of a state folder.
@@ -85,7 +66,7 @@ impl Settings {
             return Err(SettingsFault::Broken { path: self.path.clone(), why });
         }
         let fault = |error| SettingsFault::Io { path: self.path.clone(), error };
-        let bytes = serde_json::to_vec_pretty(&document(state)).map_err(|err| fault(std::io::Error::other(err)))?;
+        let bytes = write(state).map_err(|err| fault(std::io::Error::other(err)))?;
         private::replace(&self.path, &bytes).map_err(fault)
     }
 
@@ -142,121 +123,6 @@ fn read(path: &Path) -> (PolicyState, Option<String>) {
     }
 }
 
-fn document(state: &PolicyState) -> Document {
-    Document {
-        v: VERSION,
-        raised: state.raised,
-        raise_count: state.raise_count,
-        powers: state.modes.iter().map(|(power, mode)| (power.name().to_owned(), mode.name().to_owned())).collect(),
-        shell_mode: match state.shell_mode {
-            ShellMode::Confined => "confined",
-            ShellMode::Full => "full",
-        }
-        .to_owned(),
-        shell_network: match state.shell_network {
-            Network::None => "none",
-            Network::Loopback => "loopback",
-            Network::All => "all",
-        }
-        .to_owned(),
-        chat_allowances: state
-            .chat_allowances
-            .keys()
-            .map(|one| Allowance { session: one.session.as_str().to_owned(), power: one.power.name().to_owned() })
-            .collect(),
-    }
-}
-
-fn parse(bytes: &[u8]) -> Result<PolicyState, String> {
-    let value: serde_json::Value = serde_json::from_slice(bytes).map_err(|err| err.to_string())?;
-    // An older version is brought forward here, one step each, before it is read.
-    match value.get("v").and_then(serde_json::Value::as_u64) {
-        Some(VERSION) => {}
-        Some(other) => return Err(format!("they are of version {other}, and this Drawbridge knows {VERSION}")),
-        None => return Err("they name no version".to_owned()),
-    }
-    let document: Document = serde_json::from_value(value).map_err(|err| err.to_string())?;
-    let power = |name: &str| Power::from_name(name).ok_or_else(|| format!("{name:?} is no power"));
-    let mut state = PolicyState::defaults();
-    state.raised = document.raised;
-    state.raise_count = document.raise_count;
-    for (name, mode) in &document.powers {
-        let mode = PowerMode::from_name(mode).ok_or_else(|| format!("{mode:?} is no mode of a power"))?;
-        state.modes.insert(power(name)?, mode);
-    }
-    state.shell_mode = match document.shell_mode.as_str() {
-        "confined" => ShellMode::Confined,
-        "full" => ShellMode::Full,
-        other => return Err(format!("{other:?} is no shell mode")),
-    };
-    state.shell_network = match document.shell_network.as_str() {
-        "none" => Network::None,
-        "loopback" => Network::Loopback,
-        "all" => Network::All,
-        other => return Err(format!("{other:?} is no network")),
-    };
-    for one in &document.chat_allowances {
-        let session = SessionId::parse(&one.session).map_err(|err| err.to_string())?;
-        let given = Given { origin: Origin::Answered, at_ms: 0 };
-        state.chat_allowances.insert(ChatAllowance { session, power: power(&one.power)? }, given);
-    }
-    Ok(state)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_stop_and_the_switches_survive_a_restart() {
-        let dir = tempfile::tempdir().unwrap();
-        let (settings, mut state) = Settings::open(dir.path());
-        state.raised = true;
-        state.raise_count = 3;
-        state.modes.insert(Power::Shell, PowerMode::AskOncePerChat);
-        state.shell_network = Network::Loopback;
-        let session = SessionId::parse("chat").unwrap();
-        state
-            .chat_allowances
-            .insert(ChatAllowance { session, power: Power::Shell }, Given { origin: Origin::Answered, at_ms: 0 });
-        settings.save(&state).unwrap();
-
-        assert_eq!(Settings::open(dir.path()).1, state);
-        set_raised(dir.path(), false).unwrap();
-        assert!(!Settings::open(dir.path()).1.raised);
-    }
-
-    #[test]
-    fn broken_or_newer_settings_deny_and_stay_until_the_person_acts() {
-        let newer = r#"{"v":2}"#;
-        for text in ["", "{", newer, r#"{"v":1,"raised":false}"#] {
-            let dir = tempfile::tempdir().unwrap();
-            let path = dir.path().join("settings.json");
-            std::fs::write(&path, text).unwrap();
-            let (settings, state) = Settings::open(dir.path());
-
-            assert!(state.broken.is_some());
-            assert!(!state.offers(Power::Files));
-            assert!(matches!(settings.save(&state), Err(SettingsFault::Broken { .. })));
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-
-            assert_eq!(settings.start_afresh().unwrap(), PolicyState::defaults());
-            assert_eq!(std::fs::read_to_string(dir.path().join("settings.json.broken-1")).unwrap(), text);
-        }
-    }
-
-    #[test]
-    fn a_crash_while_saving_keeps_the_old_switches() {
-        let dir = tempfile::tempdir().unwrap();
-        let (settings, mut state) = Settings::open(dir.path());
-        state.raised = true;
-        settings.save(&state).unwrap();
-        for left in ["", "{\"v\":1,\"raised\":false", "{\"v\":1}"] {
-            let temporary = dir.path().join(".settings.json.0123456789abcdef.tmp");
-            std::fs::write(&temporary, left).unwrap();
-
-            assert_eq!(Settings::open(dir.path()).1, state);
-            assert!(!temporary.exists());
-        }
-    }
-}
+#[path = "settings/settings_tests.rs"]
+mod tests;

@@ -46,7 +46,7 @@ impl Core {
             ));
         }
         let number = state.rules_made + 1;
-        let rule = CommandRule { id: format!("r-{number}"), ..offered };
+        let rule = CommandRule { id: CommandRule::name(number), ..offered };
         self.policy
             .change(|state| {
                 state.rules_made = number;

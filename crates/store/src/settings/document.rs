@@ -1,0 +1,270 @@
+//! How the switches are written down, and how older files are brought forward.
+//!
+//! What is not known for certain makes the whole file worthless: an unknown field, name or version, a rule that no version
+//! can have made. Half-read switches might allow what the person forbade.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use drawbridge_core::{Power, PowerMode, SessionId};
+use drawbridge_policy::{
+    ChatAllowance, CommandRule, Given, MAX_RULES, Network, Origin, PolicyState, RuleFault, ShellMode, WordPattern,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The version that is written.
+const VERSION: u64 = 2;
+/// Chosen folders.
+const MAX_BROWSE_ROOTS: usize = 100;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    v: u64,
+    raised: bool,
+    raise_count: u64,
+    powers: BTreeMap<String, String>,
+    shell_mode: String,
+    shell_network: String,
+    chat_allowances: Vec<Allowance>,
+    chat_modes: Vec<ChatMode>,
+    command_rules: Vec<Rule>,
+    rules_made: u64,
+    browse_roots: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Allowance {
+    session: String,
+    power: String,
+    origin: String,
+    at_ms: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatMode {
+    session: String,
+    power: String,
+    mode: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    id: String,
+    program: String,
+    words: Vec<Word>,
+    any_more: bool,
+    origin: String,
+    at_ms: i64,
+}
+
+/// A word is never written as a plain text, so that an exact `*` and an open word cannot be confused.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Word {
+    Exactly(String),
+    Any,
+}
+
+/// Writes the switches down.
+pub(super) fn write(state: &PolicyState) -> Result<Vec<u8>, serde_json::Error> {
+    let document = Document {
+        v: VERSION,
+        raised: state.raised,
+        raise_count: state.raise_count,
+        powers: state.modes.iter().map(|(power, mode)| (power.name().to_owned(), mode.name().to_owned())).collect(),
+        shell_mode: match state.shell_mode {
+            ShellMode::Confined => "confined",
+            ShellMode::Full => "full",
+        }
+        .to_owned(),
+        shell_network: match state.shell_network {
+            Network::None => "none",
+            Network::Loopback => "loopback",
+            Network::All => "all",
+        }
+        .to_owned(),
+        chat_allowances: state.chat_allowances.iter().map(|(allowance, given)| written(allowance, given)).collect(),
+        chat_modes: state
+            .chat_modes
+            .iter()
+            .map(|((session, power), mode)| ChatMode {
+                session: session.as_str().to_owned(),
+                power: power.name().to_owned(),
+                mode: mode.name().to_owned(),
+            })
+            .collect(),
+        command_rules: state.command_rules.iter().map(rule_written).collect(),
+        rules_made: state.rules_made,
+        browse_roots: state.browse_roots.clone(),
+    };
+    serde_json::to_vec_pretty(&document)
+}
+
+fn written(allowance: &ChatAllowance, given: &Given) -> Allowance {
+    Allowance {
+        session: allowance.session.as_str().to_owned(),
+        power: allowance.power.name().to_owned(),
+        origin: given.origin.name().to_owned(),
+        at_ms: given.at_ms,
+    }
+}
+
+fn rule_written(rule: &CommandRule) -> Rule {
+    let word = |word: &WordPattern| match word {
+        WordPattern::Exactly(word) => Word::Exactly(word.clone()),
+        WordPattern::Any => Word::Any,
+    };
+    Rule {
+        id: rule.id.clone(),
+        program: rule.program.clone(),
+        words: rule.words.iter().map(word).collect(),
+        any_more: rule.any_more,
+        origin: rule.origin.name().to_owned(),
+        at_ms: rule.at_ms,
+    }
+}
+
+/// Reads the switches, of this version or an older one.
+pub(super) fn parse(bytes: &[u8]) -> Result<PolicyState, String> {
+    let mut value: Value = serde_json::from_slice(bytes).map_err(|err| err.to_string())?;
+    match value.get("v").and_then(Value::as_u64) {
+        Some(1) => from_version_1(&mut value)?,
+        Some(VERSION) => {}
+        Some(other) => return Err(format!("they are of version {other}, and this Drawbridge knows {VERSION}")),
+        None => return Err("they name no version".to_owned()),
+    }
+    let document: Document = serde_json::from_value(value).map_err(|err| err.to_string())?;
+    let mut state = PolicyState::defaults();
+    state.raised = document.raised;
+    state.raise_count = document.raise_count;
+    for (name, mode) in &document.powers {
+        state.modes.insert(power(name)?, mode_of(mode)?);
+    }
+    state.shell_mode = match document.shell_mode.as_str() {
+        "confined" => ShellMode::Confined,
+        "full" => ShellMode::Full,
+        other => return Err(format!("{other:?} is no shell mode")),
+    };
+    state.shell_network = match document.shell_network.as_str() {
+        "none" => Network::None,
+        "loopback" => Network::Loopback,
+        "all" => Network::All,
+        other => return Err(format!("{other:?} is no network")),
+    };
+    chats(&document, &mut state)?;
+    state.command_rules = rules(document.command_rules, document.rules_made)?;
+    state.rules_made = document.rules_made;
+    state.browse_roots = roots(document.browse_roots)?;
+    Ok(state)
+}
+
+/// Version 1 had no rules, no modes for chats and no chosen folders, and did not say when a question was answered.
+fn from_version_1(value: &mut Value) -> Result<(), String> {
+    let document = value.as_object_mut().ok_or("they are no object")?;
+    for name in ["chat_modes", "command_rules", "rules_made", "browse_roots"] {
+        if document.contains_key(name) {
+            return Err(format!("version 1 has no field {name:?}"));
+        }
+    }
+    let old = document.get_mut("chat_allowances").and_then(Value::as_array_mut);
+    for allowance in old.ok_or("version 1 has a list of what was allowed for chats")? {
+        let fields = allowance.as_object_mut().ok_or("what was allowed for a chat is an object")?;
+        for (name, known) in [("origin", json!(Origin::Answered.name())), ("at_ms", json!(0))] {
+            if fields.insert(name.to_owned(), known).is_some() {
+                return Err(format!("version 1 has no field {name:?}"));
+            }
+        }
+    }
+    document.insert("chat_modes".to_owned(), json!([]));
+    document.insert("command_rules".to_owned(), json!([]));
+    document.insert("rules_made".to_owned(), json!(0));
+    document.insert("browse_roots".to_owned(), json!([]));
+    document.insert("v".to_owned(), json!(VERSION));
+    Ok(())
+}
+
+fn chats(document: &Document, state: &mut PolicyState) -> Result<(), String> {
+    for one in &document.chat_allowances {
+        let allowance = ChatAllowance { session: session(&one.session)?, power: power(&one.power)? };
+        let given = Given { origin: origin(&one.origin)?, at_ms: one.at_ms };
+        if state.chat_allowances.insert(allowance, given).is_some() {
+            return Err("one power was allowed twice for a chat".to_owned());
+        }
+    }
+    for one in &document.chat_modes {
+        let key = (session(&one.session)?, power(&one.power)?);
+        if state.chat_modes.insert(key, mode_of(&one.mode)?).is_some() {
+            return Err("one power has two modes in a chat".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn rules(written: Vec<Rule>, made: u64) -> Result<Vec<CommandRule>, String> {
+    if written.len() > MAX_RULES {
+        return Err(format!("they hold {} rules, and {MAX_RULES} are allowed", written.len()));
+    }
+    let mut ids = BTreeSet::new();
+    written
+        .into_iter()
+        .map(|rule| {
+            let rule = read_rule(rule)?;
+            let number = CommandRule::number(&rule.id).filter(|number| (1..=made).contains(number));
+            if number.is_none() || !ids.insert(number) {
+                return Err(format!("{:?} is not the name of one rule", rule.id));
+            }
+            match rule.check() {
+                // A version that knows more programs or characters must still read what an older one wrote. Such a rule allows
+                // nothing: policy looks again before it lets one count.
+                Ok(()) | Err(RuleFault::Runner | RuleFault::Unshowable) => Ok(rule),
+                Err(fault) => Err(format!("rule {:?}: {fault}", rule.id)),
+            }
+        })
+        .collect()
+}
+
+fn read_rule(written: Rule) -> Result<CommandRule, String> {
+    let word = |word: Word| match word {
+        Word::Exactly(word) => WordPattern::Exactly(word),
+        Word::Any => WordPattern::Any,
+    };
+    Ok(CommandRule {
+        id: written.id,
+        program: written.program,
+        words: written.words.into_iter().map(word).collect(),
+        any_more: written.any_more,
+        origin: origin(&written.origin)?,
+        at_ms: written.at_ms,
+    })
+}
+
+fn roots(written: Vec<String>) -> Result<Vec<String>, String> {
+    if written.len() > MAX_BROWSE_ROOTS {
+        return Err(format!("they hold more than {MAX_BROWSE_ROOTS} chosen folders"));
+    }
+    match written.iter().find(|path| !Path::new(path).is_absolute()) {
+        Some(path) => Err(format!("the chosen folder {path:?} is no whole path")),
+        None => Ok(written),
+    }
+}
+
+fn power(name: &str) -> Result<Power, String> {
+    Power::from_name(name).ok_or_else(|| format!("{name:?} is no power"))
+}
+
+fn mode_of(name: &str) -> Result<PowerMode, String> {
+    PowerMode::from_name(name).ok_or_else(|| format!("{name:?} is no mode of a power"))
+}
+
+fn origin(name: &str) -> Result<Origin, String> {
+    Origin::from_name(name).ok_or_else(|| format!("{name:?} is no origin"))
+}
+
+fn session(id: &str) -> Result<SessionId, String> {
+    SessionId::parse(id).map_err(|err| err.to_string())
+}

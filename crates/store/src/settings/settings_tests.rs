@@ -1,0 +1,192 @@
+use std::collections::BTreeMap;
+
+use drawbridge_core::{CommandLine, CommandOp, Operation, Power, PowerMode, SessionId};
+use drawbridge_policy::{
+    ChatAllowance, CommandRule, Decision, Given, MAX_RULES, Network, Origin, PolicyState, Programs, WordPattern,
+    decide_resolved,
+};
+use serde_json::{Value, json};
+
+use super::*;
+
+const VERSION_1: &str = r#"{
+  "v": 1, "raised": true, "raise_count": 7,
+  "powers": {"files": "allowed", "shell": "ask_once_per_chat"},
+  "shell_mode": "full", "shell_network": "loopback",
+  "chat_allowances": [{"session": "chat-1", "power": "shell"}]
+}"#;
+
+fn chat(id: &str) -> SessionId {
+    SessionId::parse(id).unwrap()
+}
+
+fn rule(number: u64) -> CommandRule {
+    CommandRule {
+        id: format!("r-{number}"),
+        program: "/usr/bin/cat".to_owned(),
+        words: vec![WordPattern::Exactly("notes v2.txt".to_owned()), WordPattern::Any],
+        any_more: true,
+        origin: Origin::Answered,
+        at_ms: 1_790_000_000_000,
+    }
+}
+
+fn full() -> PolicyState {
+    let mut state = PolicyState::defaults();
+    state.raised = true;
+    state.raise_count = 3;
+    state.modes.insert(Power::Shell, PowerMode::AskOncePerChat);
+    state.shell_network = Network::Loopback;
+    let given = Given { origin: Origin::Answered, at_ms: 1_790_000_000_001 };
+    state.chat_allowances.insert(ChatAllowance { session: chat("chat-1"), power: Power::Shell }, given);
+    state.chat_modes = BTreeMap::from([
+        ((chat("chat-1"), Power::Files), PowerMode::Off),
+        ((chat("chat-2"), Power::Shell), PowerMode::Allowed),
+    ]);
+    state.command_rules = vec![rule(2), rule(5)];
+    state.rules_made = 5;
+    state.browse_roots = vec!["/home/ada/work".to_owned()];
+    state
+}
+
+/// A stored file as JSON, so that a test can change one thing in it.
+fn stored(state: &PolicyState) -> Value {
+    serde_json::from_slice(&document::write(state).unwrap()).unwrap()
+}
+
+#[test]
+fn every_switch_and_rule_survives_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let (settings, _) = Settings::open(dir.path());
+    settings.save(&full()).unwrap();
+
+    assert_eq!(Settings::open(dir.path()).1, full());
+    set_raised(dir.path(), false).unwrap();
+    let after = Settings::open(dir.path()).1;
+    assert!(!after.raised);
+    assert_eq!(after.command_rules, full().command_rules);
+}
+
+#[test]
+fn a_file_of_version_1_is_read_and_written_as_version_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("settings.json");
+    std::fs::write(&path, VERSION_1).unwrap();
+
+    let (settings, state) = Settings::open(dir.path());
+    let allowance = ChatAllowance { session: chat("chat-1"), power: Power::Shell };
+
+    assert_eq!((state.raised, state.raise_count), (true, 7));
+    assert_eq!(state.mode(Power::Shell), PowerMode::AskOncePerChat);
+    assert_eq!(state.chat_allowances[&allowance], Given { origin: Origin::Answered, at_ms: 0 });
+    assert_eq!((state.command_rules.len(), state.chat_modes.len(), state.rules_made), (0, 0, 0));
+    settings.save(&state).unwrap();
+    let written: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(written["v"], 2);
+    assert_eq!(Settings::open(dir.path()).1, state);
+}
+
+#[test]
+fn a_file_of_version_1_with_fields_of_version_2_is_not_trusted() {
+    for (name, value) in [("command_rules", json!([])), ("browse_roots", json!([])), ("rules_made", json!(0))] {
+        let mut file: Value = serde_json::from_str(VERSION_1).unwrap();
+        file[name] = value;
+        assert!(parse(file.to_string().as_bytes()).is_err(), "{name}");
+    }
+    let mut file: Value = serde_json::from_str(VERSION_1).unwrap();
+    file["chat_allowances"][0]["at_ms"] = json!(5);
+    assert!(parse(file.to_string().as_bytes()).is_err());
+}
+
+#[test]
+fn broken_or_newer_settings_deny_and_stay_until_the_person_acts() {
+    let newer = r#"{"v":3}"#;
+    for text in ["", "{", "[]", newer, r#"{"v":1,"raised":false}"#, r#"{"v":2,"raised":false}"#] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        std::fs::write(&path, text).unwrap();
+        let (settings, state) = Settings::open(dir.path());
+
+        assert!(state.broken.is_some());
+        assert!(!state.offers(Power::Files));
+        assert!(matches!(settings.save(&state), Err(SettingsFault::Broken { .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+
+        assert_eq!(settings.start_afresh().unwrap(), PolicyState::defaults());
+        assert_eq!(std::fs::read_to_string(dir.path().join("settings.json.broken-1")).unwrap(), text);
+    }
+}
+
+/// Changes one thing in a sound file.
+type Damage = fn(&mut Value);
+
+#[test]
+fn a_rule_or_mode_that_no_version_can_have_made_makes_the_file_worthless() {
+    let damages: [(&str, Damage); 13] = [
+        ("an unknown field", |file| file["moon"] = json!(1)),
+        ("an unknown field of a rule", |file| file["command_rules"][0]["shell"] = json!(true)),
+        ("a program that is no path", |file| file["command_rules"][0]["program"] = json!("cat")),
+        ("a word as a plain text", |file| file["command_rules"][0]["words"] = json!(["*"])),
+        ("an unknown kind of word", |file| file["command_rules"][0]["words"] = json!(["most"])),
+        ("a name twice", |file| file["command_rules"][0]["id"] = json!("r-5")),
+        ("a name that was never given", |file| file["command_rules"][0]["id"] = json!("r-6")),
+        ("another name for a number", |file| file["command_rules"][0]["id"] = json!("r-02")),
+        ("an unknown origin", |file| file["chat_allowances"][0]["origin"] = json!("rumour")),
+        ("an unknown mode", |file| file["chat_modes"][0]["mode"] = json!("sometimes")),
+        ("an unknown power", |file| file["chat_modes"][0]["power"] = json!("flight")),
+        ("two modes of one power in a chat", |file| {
+            let first = file["chat_modes"][0].clone();
+            file["chat_modes"].as_array_mut().unwrap().push(first);
+        }),
+        ("a chosen folder that is no whole path", |file| file["browse_roots"] = json!(["work"])),
+    ];
+    parse(stored(&full()).to_string().as_bytes()).unwrap();
+    for (what, damage) in damages {
+        let mut file = stored(&full());
+        damage(&mut file);
+        assert!(parse(file.to_string().as_bytes()).is_err(), "{what}");
+    }
+}
+
+#[test]
+fn a_rule_that_a_newer_version_would_refuse_is_read_and_allows_nothing() {
+    let mut state = full();
+    state.raised = false;
+    state.command_rules[0].program = "/usr/bin/bash".to_owned();
+    let read = parse(stored(&state).to_string().as_bytes()).unwrap();
+    let line = CommandLine::Argv(["bash", "notes v2.txt", "x"].map(str::to_owned).to_vec());
+    let op = Operation::Command(CommandOp { line, cwd: None, timeout: None, env: BTreeMap::new() });
+    let programs = Programs::new(None, vec![Some("/usr/bin/bash".to_owned())]);
+
+    assert_eq!(read, state);
+    assert_eq!(decide_resolved(&read, &op, None, &programs).decision, Decision::Deny);
+}
+
+#[test]
+fn more_rules_than_are_allowed_are_said_so() {
+    let mut state = full();
+    let most = u64::try_from(MAX_RULES).unwrap();
+    state.rules_made = most + 1;
+    state.command_rules = (1..=most).map(rule).collect();
+    assert_eq!(parse(stored(&state).to_string().as_bytes()).unwrap().command_rules.len(), MAX_RULES);
+    state.command_rules.push(rule(most + 1));
+
+    let why = parse(stored(&state).to_string().as_bytes()).unwrap_err();
+
+    assert!(why.contains("501 rules") && why.contains("500"), "{why}");
+}
+
+#[test]
+fn a_crash_while_saving_keeps_the_old_switches() {
+    let dir = tempfile::tempdir().unwrap();
+    let (settings, mut state) = Settings::open(dir.path());
+    state.raised = true;
+    settings.save(&state).unwrap();
+    for left in ["", "{\"v\":1,\"raised\":false", "{\"v\":1}"] {
+        let temporary = dir.path().join(".settings.json.0123456789abcdef.tmp");
+        std::fs::write(&temporary, left).unwrap();
+
+        assert_eq!(Settings::open(dir.path()).1, state);
+        assert!(!temporary.exists());
+    }
+}
