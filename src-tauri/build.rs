@@ -3,7 +3,22 @@
 #[cfg(feature = "desktop")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Without this list every page of the app could call every command; with it a capability must name each one.
-    const COMMANDS: &[&str] = &["snapshot", "send", "desktop", "open_authorize_page", "open_platform"];
+    const COMMANDS: &[&str] = &[
+        "snapshot",
+        "send",
+        "desktop",
+        "prefs",
+        "set_prefs",
+        "painted",
+        "choose_folder",
+        "offer_folder",
+        "add_browse_root",
+        "export_audit",
+        "open_folder",
+        "set_practice",
+        "open_authorize_page",
+        "open_platform",
+    ];
     println!("cargo:rerun-if-changed=src-tauri/capabilities");
     let manifest = tauri_build::AppManifest::new().commands(COMMANDS);
     let attributes =

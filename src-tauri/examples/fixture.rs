@@ -7,7 +7,11 @@ fn main() {}
 
 #[cfg(feature = "desktop")]
 fn main() -> std::process::ExitCode {
-    drawbridge_desktop::run(async { Ok(scripted::start()) })
+    let launch = match drawbridge_desktop::host::state_folder() {
+        Ok(state) => drawbridge_desktop::Launch::new(state, false),
+        Err(reason) => return drawbridge_desktop::tell(&reason),
+    };
+    drawbridge_desktop::run(launch, |_| async { Ok(scripted::start()) })
 }
 
 #[cfg(feature = "desktop")]

@@ -1,16 +1,27 @@
-//! The doors of the page: parse, send, return. Rules live in the engine.
+//! The doors of the pages: check who asks, parse, send, return. Rules live in the engine.
+//!
+//! Two pages knock here: the main window's and the one for questions. Only the latter may show and answer questions, so
+//! that nothing in the larger page can.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use drawbridge_engine::view::Snapshot;
+use drawbridge_engine::prefs::Prefs;
+use drawbridge_engine::view::{PromptAnswer, Snapshot};
 use drawbridge_engine::{Command, CommandError, EngineHandle, Reply};
-use tauri::State;
+use tauri::{AppHandle, Emitter, Manager, State, WebviewWindow};
 
-use crate::shell::{DesktopView, Shell};
+use crate::prefs::PrefsDesk;
+use crate::shell::{self, DesktopView, Shell};
+use crate::window::{self, MAIN, PROMPT, paint::Births};
+use crate::{dialogs, notify, outside, phrases, prefs, rescue};
 
 /// A new picture comes within a fraction of this.
 const PICTURE_WITHIN: Duration = Duration::from_secs(2);
+/// Name of the event that carries the preferences.
+const PREFS: &str = "prefs";
+/// The name that the save dialog begins with.
+const ARCHIVE: &str = "drawbridge-audit.zip";
 
 /// Returns the present picture.
 #[tauri::command]
@@ -18,14 +29,31 @@ pub(crate) fn snapshot(engine: State<'_, EngineHandle>) -> Arc<Snapshot> {
     engine.snapshot()
 }
 
-/// Sends a command of the page to the engine.
+/// Sends a command of a page to the engine.
 #[tauri::command]
-pub(crate) async fn send(engine: State<'_, EngineHandle>, command: Command) -> Result<Reply, CommandError> {
-    if !is_for_the_page(&command) {
+pub(crate) async fn send(
+    window: WebviewWindow,
+    engine: State<'_, EngineHandle>,
+    births: State<'_, Births>,
+    command: Command,
+) -> Result<Reply, CommandError> {
+    if !is_for_the_page(window.label(), &command) {
         return Err(CommandError::new(
             "not_for_the_page",
             "The window may not do this. Use the tray or the command line.",
         ));
+    }
+    match &command {
+        Command::SetRaised { raised: true } => notify::raised_here(),
+        Command::PromptPainted { id, revision } => births.show(*id, *revision),
+        // The page that showed it may have died since: whatever allows must be on screen now.
+        Command::AnswerPrompt { id, revision, answer }
+            if *answer != PromptAnswer::Deny && !births.shows(*id, *revision) =>
+        {
+            let message = "This question was not on screen yet, so the answer does not count.";
+            return Err(CommandError::new("not_painted", message));
+        }
+        _ => {}
     }
     engine.send(command).await
 }
@@ -33,7 +61,104 @@ pub(crate) async fn send(engine: State<'_, EngineHandle>, command: Command) -> R
 /// Tells what the desktop around the page offers.
 #[tauri::command]
 pub(crate) fn desktop(shell: State<'_, Shell>) -> DesktopView {
-    DesktopView { tray: shell.has_tray() }
+    shell.view()
+}
+
+/// Returns what the window remembers.
+#[tauri::command]
+pub(crate) fn prefs(desk: State<'_, PrefsDesk>) -> Prefs {
+    desk.get()
+}
+
+/// Remembers what the person set in the page.
+#[tauri::command]
+pub(crate) async fn set_prefs(app: AppHandle, desk: State<'_, PrefsDesk>, prefs: Prefs) -> Result<(), CommandError> {
+    let next = prefs::from_page(&desk.get(), prefs)?;
+    let stored = desk.change(|now| *now = next);
+    let now = desk.get();
+    window::apply(&app, &now);
+    if let Err(error) = app.emit(PREFS, &now) {
+        tracing::warn!(%error, "the pages did not get the newest preferences");
+    }
+    stored
+}
+
+/// A page says that it has really been drawn.
+#[tauri::command]
+pub(crate) fn painted(window: WebviewWindow, births: State<'_, Births>) {
+    if let Some(took) = births.painted(window.label()) {
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(ms, window = window.label(), "painted");
+        rescue::paints(window.app_handle());
+    }
+}
+
+/// Lets the person pick another folder for a question about attaching one. False: they did not.
+#[tauri::command]
+pub(crate) async fn choose_folder(
+    window: WebviewWindow,
+    engine: State<'_, EngineHandle>,
+    id: u64,
+) -> Result<bool, CommandError> {
+    let asked = engine.snapshot().prompts.iter().find(|prompt| prompt.id == id).cloned();
+    let Some(prompt) = asked.filter(|prompt| prompt.can_choose_folder) else {
+        return Err(CommandError::new("not_offered", "No other folder can be chosen for this question."));
+    };
+    let title = phrases::of(window.app_handle()).choose_folder;
+    let start = prompt.folder.as_deref().map(std::path::Path::new);
+    let Some(path) = dialogs::pick_folder(Some(&window), title, start).await? else { return Ok(false) };
+    engine.send(Command::ChooseFolder { id, path }).await.map(|_| true)
+}
+
+/// Lets the person pick the folder for the next chat. False: they did not.
+#[tauri::command]
+pub(crate) async fn offer_folder(window: WebviewWindow, engine: State<'_, EngineHandle>) -> Result<bool, CommandError> {
+    let title = phrases::of(window.app_handle()).offer_folder;
+    let Some(path) = dialogs::pick_folder(Some(&window), title, None).await? else { return Ok(false) };
+    engine.send(Command::OfferFolder { path: Some(path) }).await.map(|_| true)
+}
+
+/// Lets the person pick a folder below which agents may look for one. False: they did not.
+#[tauri::command]
+pub(crate) async fn add_browse_root(
+    window: WebviewWindow,
+    engine: State<'_, EngineHandle>,
+) -> Result<bool, CommandError> {
+    let title = phrases::of(window.app_handle()).browse_root;
+    let Some(path) = dialogs::pick_folder(Some(&window), title, None).await? else { return Ok(false) };
+    engine.send(Command::AddBrowseRoot { path }).await.map(|_| true)
+}
+
+/// Lets the person name an archive, and writes the audit log into it. None: they did not.
+#[tauri::command]
+pub(crate) async fn export_audit(
+    window: WebviewWindow,
+    engine: State<'_, EngineHandle>,
+) -> Result<Option<Reply>, CommandError> {
+    let title = phrases::of(window.app_handle()).export;
+    let Some(path) = dialogs::save_file(&window, title, ARCHIVE).await? else { return Ok(None) };
+    engine.send(Command::AuditExport { path }).await.map(Some)
+}
+
+/// Shows the folder of a chat in the file manager. The page cannot name a folder.
+#[tauri::command]
+pub(crate) async fn open_folder(engine: State<'_, EngineHandle>, session_id: String) -> Result<(), CommandError> {
+    outside::open_folder(&engine.snapshot(), &session_id)
+}
+
+/// Starts the program again on the practice platform, or back on the real one.
+#[tauri::command]
+pub(crate) async fn set_practice(app: AppHandle, desk: State<'_, PrefsDesk>, on: bool) -> Result<(), CommandError> {
+    if desk.get().practice == on {
+        return Ok(());
+    }
+    // What is not stored would be forgotten by the restart.
+    if let Err(fault) = desk.change(|prefs| prefs.practice = on) {
+        let _ = desk.change(|prefs| prefs.practice = !on);
+        return Err(fault);
+    }
+    shell::start_again(&app);
+    Ok(())
 }
 
 /// Opens the sign-in page that the engine waits for. The page cannot name an address.
@@ -47,7 +172,7 @@ pub(crate) async fn open_authorize_page(engine: State<'_, EngineHandle>) -> Resu
         Ok(Err(_)) | Err(_) => None,
     };
     match address {
-        Some(url) => open_in_browser(&url),
+        Some(url) => outside::open_in_browser(&url),
         None => Err(CommandError::new("no_sign_in", "No sign-in is under way. Press Sign in first.")),
     }
 }
@@ -55,13 +180,17 @@ pub(crate) async fn open_authorize_page(engine: State<'_, EngineHandle>) -> Resu
 /// Opens the platform's own page.
 #[tauri::command]
 pub(crate) fn open_platform(engine: State<'_, EngineHandle>) -> Result<(), CommandError> {
-    open_in_browser(&page_address(&engine.snapshot().account.platform_url))
+    outside::open_in_browser(&page_address(&engine.snapshot().account.platform_url))
 }
 
-/// Says which commands the page needs. Ending the program is for the tray alone, removing old audit files for the command line.
-fn is_for_the_page(command: &Command) -> bool {
+/// Says which commands a page needs. Ending the program is for the tray alone, removing old audit files for the command
+/// line, and questions are for the window that shows them.
+fn is_for_the_page(label: &str, command: &Command) -> bool {
     match command {
-        Command::SetRaised { .. }
+        Command::SetRaised { raised: true } => matches!(label, MAIN | PROMPT),
+        Command::PromptPainted { .. } | Command::AnswerPrompt { .. } => label == PROMPT,
+        Command::DenyPrompts => matches!(label, MAIN | PROMPT),
+        Command::SetRaised { raised: false }
         | Command::SetPower { .. }
         | Command::SetShell { .. }
         | Command::SignIn
@@ -69,13 +198,10 @@ fn is_for_the_page(command: &Command) -> bool {
         | Command::CancelSignIn
         | Command::SignOut
         | Command::Connect
-        | Command::PromptPainted { .. }
-        | Command::AnswerPrompt { .. }
         | Command::Detach { .. }
         | Command::Forget { .. }
         | Command::UndoList { .. }
         | Command::UndoRestore { .. }
-        | Command::DenyPrompts
         | Command::OfferFolder { path: None }
         | Command::RemoveBrowseRoot { .. }
         | Command::SetChatPower { .. }
@@ -87,8 +213,8 @@ fn is_for_the_page(command: &Command) -> bool {
         | Command::AuditRecord { .. }
         | Command::AuditVerify
         | Command::AuditRotate
-        | Command::Explain { .. } => true,
-        // Paths come from a system dialog, never from the page.
+        | Command::Explain { .. } => label == MAIN,
+        // Paths come from a system dialog, never from a page.
         Command::OfferFolder { path: Some(_) }
         | Command::ChooseFolder { .. }
         | Command::AddBrowseRoot { .. }
@@ -108,41 +234,41 @@ fn page_address(platform: &str) -> String {
     }
 }
 
-fn open_in_browser(address: &str) -> Result<(), CommandError> {
-    let failed = || {
-        CommandError::new(
-            "no_browser",
-            "No browser could be opened. Copy the address and open it in a browser yourself.",
-        )
-    };
-    let url = tauri::Url::parse(address).map_err(|_| failed())?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(failed());
-    }
-    for mut command in open::commands(url.as_str()) {
-        // A secret of ours; no other program needs it.
-        command.env_remove("DRAWBRIDGE_KEYCHAIN_PASSPHRASE");
-        command
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null());
-        if let Ok(mut child) = command.spawn() {
-            // Somebody must collect it, or it stays as a zombie.
-            std::thread::spawn(move || child.wait());
-            return Ok(());
-        }
-    }
-    Err(failed())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_page_may_stop_everything_but_not_end_the_program() {
-        assert!(is_for_the_page(&Command::SetRaised { raised: true }));
-        assert!(!is_for_the_page(&Command::Shutdown));
+    fn a_page_may_stop_everything_but_not_end_the_program() {
+        for page in [MAIN, PROMPT] {
+            assert!(is_for_the_page(page, &Command::SetRaised { raised: true }));
+            assert!(is_for_the_page(page, &Command::DenyPrompts));
+            assert!(!is_for_the_page(page, &Command::Shutdown));
+            assert!(!is_for_the_page(page, &Command::ChooseFolder { id: 1, path: "/".to_owned() }));
+            assert!(!is_for_the_page(page, &Command::OfferFolder { path: Some("/".to_owned()) }));
+        }
+    }
+
+    #[test]
+    fn questions_are_shown_and_answered_in_their_own_window_alone() {
+        let painted = Command::PromptPainted { id: 7, revision: 1 };
+        let answer = Command::AnswerPrompt { id: 7, revision: 1, answer: PromptAnswer::AllowOnce };
+        assert!(is_for_the_page(PROMPT, &painted) && is_for_the_page(PROMPT, &answer));
+        assert!(!is_for_the_page(MAIN, &painted) && !is_for_the_page(MAIN, &answer));
+    }
+
+    #[test]
+    fn the_window_for_questions_can_widen_nothing_else() {
+        let widen = [
+            Command::SetRaised { raised: false },
+            Command::SetPower { power: "shell".to_owned(), mode: "allowed".to_owned() },
+            Command::SetShell { mode: "full".to_owned(), network: "all".to_owned() },
+            Command::UndoRestore { numbers: vec![1] },
+        ];
+        for command in widen {
+            assert!(!is_for_the_page(PROMPT, &command) && is_for_the_page(MAIN, &command), "{command:?}");
+            assert!(!is_for_the_page("other", &command));
+        }
     }
 
     #[test]
@@ -150,12 +276,5 @@ mod tests {
         assert_eq!(page_address("ws://127.0.0.1:8470"), "http://127.0.0.1:8470");
         assert_eq!(page_address("wss://platform.example"), "https://platform.example");
         assert_eq!(page_address("http://127.0.0.1:8470/"), "http://127.0.0.1:8470/");
-    }
-
-    #[test]
-    fn only_web_addresses_are_handed_to_the_browser() {
-        for address in ["file:///etc/passwd", "javascript:alert(1)", "-h", "", "ssh://host"] {
-            assert_eq!(open_in_browser(address).unwrap_err().code, "no_browser");
-        }
     }
 }

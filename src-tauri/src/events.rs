@@ -1,36 +1,45 @@
-//! Pushes each new picture to the tray and the page, and brings the window up when somebody must answer.
+//! Pushes each new picture to the pages, and opens the windows when somebody must answer or wants to see.
 
 use std::sync::Arc;
 
 use drawbridge_engine::view::Snapshot;
-use tauri::{AppHandle, Emitter};
+use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
-use crate::shell;
-use crate::window;
+use crate::rescue;
+use crate::window::{self, prompt::Asker};
 
 /// Name of the event that carries a whole snapshot.
 const SNAPSHOT: &str = "snapshot";
 
+/// Follows the engine's pictures until it ends.
 pub(crate) fn follow(app: AppHandle, mut snapshots: watch::Receiver<Arc<Snapshot>>) {
+    // A question may be there already.
+    snapshots.mark_changed();
     tauri::async_runtime::spawn(async move {
-        let mut newest_prompt = 0;
-        let mut asking = false;
+        let mut asker = Asker::default();
+        let mut wanted = snapshots.borrow().window_wanted;
         while snapshots.changed().await.is_ok() {
             let snapshot = snapshots.borrow_and_update().clone();
-            shell::show_in_tray(&app, Arc::clone(&snapshot));
-            if let Err(error) = app.emit(SNAPSHOT, snapshot.as_ref()) {
-                tracing::warn!(%error, "the page did not get the newest picture");
+            show_in_pages(&app, &snapshot);
+            asker.follow(&app, &snapshot);
+            if rescue::by_dialogs(&app) && !snapshot.prompts.is_empty() {
+                rescue::ask(&app);
             }
-            let newest = snapshot.prompts.iter().map(|prompt| prompt.id).max().unwrap_or(0);
-            if newest > newest_prompt {
-                newest_prompt = newest;
-                window::open_for_question(&app);
-                asking = true;
-            } else if asking && snapshot.prompts.is_empty() {
-                asking = false;
-                window::calm(&app);
+            if snapshot.window_wanted > wanted {
+                window::open(&app);
             }
+            wanted = snapshot.window_wanted;
         }
     });
+}
+
+fn show_in_pages(app: &AppHandle, snapshot: &Snapshot) {
+    // Writing the picture out costs something, and in the tray alone nobody reads it.
+    if app.webview_windows().is_empty() {
+        return;
+    }
+    if let Err(error) = app.emit(SNAPSHOT, snapshot) {
+        tracing::warn!(%error, "the pages did not get the newest picture");
+    }
 }

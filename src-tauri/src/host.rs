@@ -4,14 +4,18 @@
 //! first one here, by the error of the engine's start.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use drawbridge_engine::{Command, Engine, EngineHandle, EngineOptions, ExitKind, Host, StartError};
 use drawbridge_os::folders::Folders;
+use drawbridge_practice::Practice;
 use drawbridge_store::config::{Config, ConfigLayers, FlagOverrides};
 use drawbridge_store::state_dir::OwnerFault;
 use tokio::sync::watch;
+
+use crate::{handover, practice};
 
 /// So long may the orderly end take; a session manager kills soon after.
 pub(crate) const END_WITHIN: Duration = Duration::from_millis(5500);
@@ -29,13 +33,18 @@ pub struct Hosted {
 
 /// Why no engine runs here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoEngine {
-    /// A short headline.
-    pub title: String,
-    /// What happened, what it means, what to do next.
-    pub message: String,
-    /// Exit code of the program.
-    pub exit: u8,
+pub enum NoEngine {
+    /// The program that runs already shows its window; nothing is left to say.
+    HandedOver,
+    /// The person must be told.
+    Told {
+        /// A short headline.
+        title: String,
+        /// What happened, what it means, what to do next.
+        message: String,
+        /// Exit code of the program.
+        exit: u8,
+    },
 }
 
 /// Becomes the confined launcher of a command when the first argument says so; then the program must end with this code.
@@ -46,26 +55,52 @@ pub fn confine_if_asked() -> Option<ExitCode> {
     drawbridge_os::sandbox::maybe_confine()
 }
 
-/// Starts the engine of this person's state folder.
+/// Names this person's state folder.
+///
+/// # Errors
+/// Why there is none, in words for the person.
+pub fn state_folder() -> Result<PathBuf, NoEngine> {
+    Folders::from_env().map(|folders| folders.state).map_err(|fault| cannot_start(&fault))
+}
+
+/// Starts the engine of this person's state folder, or of a trial on the practice platform inside the program.
 ///
 /// # Errors
 /// Why no engine runs, in words for the person.
-pub async fn start() -> Result<Hosted, NoEngine> {
+pub async fn start(on_practice: bool) -> Result<Hosted, NoEngine> {
     let folders = Folders::from_env().map_err(|fault| cannot_start(&fault))?;
     let loaded = Config::load(&ConfigLayers::of_process(&folders.config, FlagOverrides::default()))
         .map_err(|fault| cannot_start(&fault))?;
-    let options = EngineOptions::from_config(&loaded, folders, Host::App);
-    Engine::start(options).await.map(hosted).map_err(refused)
+    let mut options = EngineOptions::from_config(&loaded, folders, Host::App);
+    let mut platform = None;
+    if on_practice {
+        let started = practice::start(&options.client_id).await.map_err(|fault| {
+            cannot_start(&format!("the practice platform could not listen on this computer ({fault})"))
+        })?;
+        options = practice::options(options, &started);
+        platform = Some(started);
+    }
+    let state = options.folders.state.clone();
+    match Engine::start(options).await {
+        Ok(engine) => Ok(hosted(engine, platform)),
+        Err(StartError::Owner(OwnerFault::Owned { pid, .. })) => Err(handover::hand_over(&state, pid).await),
+        Err(fault) => Err(told(&fault, fault.exit_code())),
+    }
 }
 
-fn hosted(engine: Engine) -> Hosted {
+fn hosted(engine: Engine, platform: Option<Practice>) -> Hosted {
     let handle = engine.handle();
+    if let Some(platform) = &platform {
+        tokio::spawn(practice::sign_in(handle.clone(), platform.script()));
+    }
     let (tell, ended) = watch::channel(None);
     tokio::spawn(async move {
         let exit = engine.wait().await;
         if exit != ExitKind::Stopped {
             tracing::error!(?exit, "the engine has ended by itself");
         }
+        // The platform of a trial ends with it.
+        drop(platform);
         tell.send_replace(Some(exit.code()));
     });
     Hosted { handle, ended }
@@ -114,53 +149,31 @@ pub(crate) fn told_to_end() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-fn refused(fault: StartError) -> NoEngine {
-    let StartError::Owner(OwnerFault::Owned { pid, .. }) = fault else {
-        return NoEngine { exit: fault.exit_code(), ..cannot_start(&fault) };
-    };
-    let who = pid.map(|pid| format!(" It is process {pid}.")).unwrap_or_default();
-    NoEngine {
-        title: "Drawbridge is already running".to_owned(),
-        message: format!(
-            "Only one Drawbridge can guard this computer's folders at a time, so this second start ends now.{who}\n\n\
-             Open the window from its tray icon, or see what it does with: drawbridge status"
-        ),
-        exit: 0,
-    }
+fn cannot_start(fault: &dyn std::fmt::Display) -> NoEngine {
+    told(fault, CONFIGURATION)
 }
 
-fn cannot_start(fault: &dyn std::fmt::Display) -> NoEngine {
-    NoEngine {
+fn told(fault: &dyn std::fmt::Display, exit: u8) -> NoEngine {
+    NoEngine::Told {
         title: "Drawbridge cannot start".to_owned(),
         message: format!(
             "{fault}.\n\nNothing was connected and no agent can act. Repair this, then start Drawbridge again."
         ),
-        exit: CONFIGURATION,
+        exit,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     #[test]
-    fn a_second_start_points_to_the_first_one_and_is_no_failure() {
-        let owned = OwnerFault::Owned { path: PathBuf::from("/home/ada/.local/state/drawbridge"), pid: Some(4711) };
-
-        let told = refused(StartError::Owner(owned));
-
-        assert_eq!(told.exit, 0);
-        assert_eq!(told.title, "Drawbridge is already running");
-        assert!(told.message.contains("process 4711"), "{}", told.message);
-    }
-
-    #[test]
     fn what_must_be_repaired_ends_with_its_own_code() {
-        let told = refused(StartError::System { what: "could not take charge of processes", why: "denied".to_owned() });
+        let fault = StartError::System { what: "could not take charge of processes", why: "denied".to_owned() };
 
-        assert_eq!(told.exit, 78);
-        assert!(told.message.starts_with("could not take charge of processes: denied."), "{}", told.message);
+        let NoEngine::Told { message, exit, .. } = told(&fault, fault.exit_code()) else { panic!("handed over") };
+
+        assert_eq!(exit, 78);
+        assert!(message.starts_with("could not take charge of processes: denied."), "{message}");
     }
 }

@@ -1,23 +1,47 @@
-//! The desktop shell of Drawbridge: one window and the tray around the engine.
+//! The desktop shell of Drawbridge: the windows and the tray around the engine.
 //!
-//! Deliberately without rules: what may happen is decided in the engine. The window is made when it is wanted and
+//! Deliberately without rules: what may happen is decided in the engine. A window is made when it is wanted and
 //! destroyed when it is closed, so that the tray alone idles light.
 
 #[cfg(feature = "desktop")]
+pub mod args;
+#[cfg(feature = "desktop")]
+mod around;
+#[cfg(feature = "desktop")]
 mod commands;
+#[cfg(feature = "desktop")]
+mod dialogs;
 #[cfg(feature = "desktop")]
 mod events;
 #[cfg(feature = "desktop")]
+mod handover;
+#[cfg(feature = "desktop")]
 pub mod host;
+#[cfg(feature = "desktop")]
+mod hotkey;
+#[cfg(feature = "desktop")]
+mod notify;
+#[cfg(feature = "desktop")]
+mod outside;
+#[cfg(feature = "desktop")]
+mod phrases;
+#[cfg(feature = "desktop")]
+mod practice;
+#[cfg(feature = "desktop")]
+mod prefs;
+#[cfg(feature = "desktop")]
+mod rescue;
 #[cfg(feature = "desktop")]
 mod shell;
 #[cfg(feature = "desktop")]
-pub mod tray;
+mod tray;
 #[cfg(feature = "desktop")]
 mod window;
+#[cfg(feature = "desktop")]
+mod words;
 
 #[cfg(feature = "desktop")]
-pub use shell::run;
+pub use shell::{Launch, Trial, run, tell};
 
 /// Writes the program's own log where it was started. `DRAWBRIDGE_LOG` says how much.
 #[cfg(feature = "desktop")]

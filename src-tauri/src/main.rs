@@ -2,12 +2,34 @@
 
 #[cfg(feature = "desktop")]
 fn main() -> std::process::ExitCode {
+    use std::io::Write as _;
+    use std::process::ExitCode;
+
+    use drawbridge_desktop::args::{self, Asked};
+    use drawbridge_desktop::{Launch, host};
+
     // Confined commands start this program again to put on the inner wall; nothing may come before that.
-    if let Some(code) = drawbridge_desktop::host::confine_if_asked() {
+    if let Some(code) = host::confine_if_asked() {
         return code;
     }
-    drawbridge_desktop::log_to_stderr();
-    drawbridge_desktop::run(drawbridge_desktop::host::start())
+    let said = match args::parse(std::env::args_os().skip(1)) {
+        Ok(Asked::Run { hidden }) => {
+            drawbridge_desktop::log_to_stderr();
+            return match host::state_folder() {
+                Ok(state) => drawbridge_desktop::run(Launch::new(state, hidden), |prefs| host::start(prefs.practice)),
+                Err(reason) => drawbridge_desktop::tell(&reason),
+            };
+        }
+        Ok(Asked::Version) => writeln!(std::io::stdout(), "drawbridge-desktop {}", env!("CARGO_PKG_VERSION")),
+        Ok(Asked::Help) => write!(std::io::stdout(), "{}", args::USAGE),
+        Err(wrong) => {
+            let _ = write!(std::io::stderr(), "{wrong}");
+            return ExitCode::from(2);
+        }
+    };
+    // Nobody reads it: that is no failure of ours.
+    drop(said);
+    ExitCode::SUCCESS
 }
 
 #[cfg(not(feature = "desktop"))]

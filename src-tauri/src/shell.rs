@@ -1,122 +1,233 @@
 //! Puts the parts together and keeps the program alive while its tray is there.
 
-use std::cell::RefCell;
+use std::ffi::OsString;
 use std::future::Future;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use drawbridge_engine::view::Snapshot;
+use drawbridge_engine::prefs::{Prefs, PrefsFile};
+use drawbridge_engine::view::TrayState;
 use drawbridge_engine::{Command, EngineHandle};
+use drawbridge_os::again;
 use serde::Serialize;
 use tauri::{AppHandle, Manager, RunEvent};
 use tokio::sync::watch;
 
 use crate::host::{self, Hosted, NoEngine};
-use crate::{commands, events, tray, window};
+use crate::prefs::PrefsDesk;
+use crate::rescue::{self, Rescue};
+use crate::window::{self, crash::Crashes, paint::Births};
+use crate::{around, commands, events, hotkey, phrases};
+
+/// A page must be painted so soon after it was loaded (FB-41).
+const PAINT_WITHIN: Duration = Duration::from_secs(5);
+/// Tells a program that it was started again by itself.
+const AGAIN: &str = "DRAWBRIDGE_STARTED_AGAIN";
+/// What the former program left needs no longer to end.
+const COLLECT_WITHIN: Duration = Duration::from_secs(1);
+/// With the tray alone.
+const HIDDEN: &str = "--hidden";
+
+/// How the shell is started.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The folder that remembers how the window looks.
+    pub state: PathBuf,
+    /// With the tray alone, where one is shown.
+    pub hidden: bool,
+    /// What is tried out.
+    pub trial: Trial,
+}
+
+/// What a test tries out; a program for people changes none of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// The pages stay blank.
+    pub blank: bool,
+    /// A page must be painted so soon after it was loaded.
+    pub paint_within: Duration,
+}
+
+impl Launch {
+    /// Starts as people do.
+    #[must_use]
+    pub const fn new(state: PathBuf, hidden: bool) -> Self {
+        Self { state, hidden, trial: Trial { blank: false, paint_within: PAINT_WITHIN } }
+    }
+}
 
 /// What the page must know of the desktop around it.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct DesktopView {
     /// The tray icon is on the session bus. False: closing the window would leave no sign of the program.
-    pub(crate) tray: bool,
+    tray: bool,
+    /// The keys that raise from anywhere.
+    hot_key: Option<String>,
+    /// The language of the desktop, as a tag.
+    language: String,
 }
 
 /// What the desktop shell keeps between events.
 pub(crate) struct Shell {
+    pub(crate) trial: Trial,
     tray: AtomicBool,
+    /// The program starts again once it has ended.
+    again: AtomicBool,
     ended: watch::Receiver<Option<u8>>,
-}
-
-thread_local! {
-    /// The system's tray is bound to the thread that made it: the main one.
-    static TRAY: RefCell<Option<tray::Adapter>> = const { RefCell::new(None) };
 }
 
 impl Shell {
     pub(crate) fn has_tray(&self) -> bool {
         self.tray.load(Ordering::Acquire)
     }
-}
 
-/// Shows a snapshot in the tray. Works from any thread.
-pub(crate) fn show_in_tray(app: &AppHandle, snapshot: Arc<Snapshot>) {
-    let asked = app.run_on_main_thread(move || {
-        TRAY.with_borrow_mut(|tray| {
-            if let Some(adapter) = tray {
-                adapter.show(&snapshot);
-            }
-        });
-    });
-    if let Err(error) = asked {
-        tracing::warn!(%error, "the tray did not get the newest picture");
+    /// What the page must know of the desktop.
+    pub(crate) fn view(&self) -> DesktopView {
+        DesktopView { tray: self.has_tray(), hot_key: hotkey::shown(), language: phrases::desktop_language() }
     }
 }
 
-/// Runs the application around the engine that `start` gives, until the person quits.
-pub fn run(start: impl Future<Output = Result<Hosted, NoEngine>>) -> ExitCode {
-    let hosted = match tauri::async_runtime::block_on(start) {
+/// Runs the application around the engine that `start` gives, until the person quits. Must come before any thread.
+pub fn run<F>(launch: Launch, start: impl FnOnce(Prefs) -> F) -> ExitCode
+where
+    F: Future<Output = Result<Hosted, NoEngine>>,
+{
+    if std::env::var_os(AGAIN).is_some() {
+        again::collect_former_children(COLLECT_WITHIN);
+    }
+    let prefs = PrefsFile::of(&launch.state).load();
+    if prefs.plain_drawing && !rescue::draws_plainly() {
+        let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let error = again::start_again(&args, &[(rescue::PLAIN_DRAWING, "1")]);
+        tracing::warn!(%error, "plain drawing cannot be switched on");
+    }
+    let hosted = match tauri::async_runtime::block_on(start(prefs)) {
         Ok(hosted) => hosted,
         Err(reason) => return tell(&reason),
     };
-    let engine = hosted.handle.clone();
-    let app = tauri::Builder::default()
-        .manage(engine.clone())
-        .manage(Shell { tray: AtomicBool::new(false), ended: hosted.ended })
-        .invoke_handler(tauri::generate_handler![
-            commands::snapshot,
-            commands::send,
-            commands::desktop,
-            commands::open_authorize_page,
-            commands::open_platform,
-        ])
-        .setup(move |app| {
-            begin(app.handle(), &engine);
-            Ok(())
-        })
-        .build(tauri::generate_context!("tauri.conf.json"));
-    let app = match app {
+    let app = match build(&launch, hosted) {
         Ok(app) => app,
         Err(error) => {
             tracing::error!(%error, "the desktop shell cannot start");
             return ExitCode::FAILURE;
         }
     };
-    let code = app.run_return(|app, event| {
-        if let RunEvent::ExitRequested { code: None, api, .. } = event {
+    let handle = app.handle().clone();
+    let code = app.run_return(on_event);
+    if handle.state::<Shell>().again.load(Ordering::Acquire) {
+        let error = again::start_again(&flags_again(std::env::args_os().skip(1)), &environment_again(&handle));
+        tracing::error!(%error, "Drawbridge could not start itself again; start it by hand");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
+    let (engine, hidden) = (hosted.handle.clone(), launch.hidden);
+    let shell =
+        Shell { trial: launch.trial, tray: AtomicBool::new(false), again: AtomicBool::new(false), ended: hosted.ended };
+    tauri::Builder::default()
+        .manage(engine.clone())
+        .manage(shell)
+        .manage(PrefsDesk::open(&launch.state))
+        .manage(Births::default())
+        .manage(Crashes::default())
+        .manage(Rescue::default())
+        .invoke_handler(tauri::generate_handler![
+            commands::snapshot,
+            commands::send,
+            commands::desktop,
+            commands::prefs,
+            commands::set_prefs,
+            commands::painted,
+            commands::choose_folder,
+            commands::offer_folder,
+            commands::add_browse_root,
+            commands::export_audit,
+            commands::open_folder,
+            commands::set_practice,
+            commands::open_authorize_page,
+            commands::open_platform,
+        ])
+        .on_window_event(window::on_event)
+        .setup(move |app| {
+            begin(app.handle(), &engine, hidden);
+            Ok(())
+        })
+        .build(tauri::generate_context!("tauri.conf.json"))
+}
+
+fn on_event(app: &AppHandle, event: RunEvent) {
+    match event {
+        RunEvent::ExitRequested { code: None, api, .. } => {
             // The last window closed. With a tray that is normal; without one the program would live on unseen.
             api.prevent_exit();
             if !app.state::<Shell>().has_tray() {
                 quit(app);
             }
         }
-    });
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
+        RunEvent::ExitRequested { code: Some(_), .. } => window::keep_sizes(app),
+        _ => {}
+    }
 }
 
 /// Says why there is no engine: in a dialog, and where the program was started.
-fn tell(reason: &NoEngine) -> ExitCode {
-    tracing::error!(title = reason.title, "{}", reason.message);
+pub fn tell(reason: &NoEngine) -> ExitCode {
+    let NoEngine::Told { title, message, exit } = reason else {
+        tracing::info!("Drawbridge was running already; it shows its window");
+        return ExitCode::SUCCESS;
+    };
+    tracing::error!(title, "{message}");
     rfd::MessageDialog::new()
-        .set_level(if reason.exit == 0 { rfd::MessageLevel::Info } else { rfd::MessageLevel::Error })
-        .set_title(&reason.title)
-        .set_description(&reason.message)
+        .set_level(if *exit == 0 { rfd::MessageLevel::Info } else { rfd::MessageLevel::Error })
+        .set_title(title)
+        .set_description(message)
         .show();
-    ExitCode::from(reason.exit)
+    ExitCode::from(*exit)
 }
 
-fn begin(app: &AppHandle, engine: &EngineHandle) {
-    let first = engine.snapshot();
-    match tray::Adapter::build(app, &first) {
-        Ok(adapter) => {
-            TRAY.set(Some(adapter));
-            app.state::<Shell>().tray.store(tray::is_shown(), Ordering::Release);
-        }
-        Err(error) => tracing::warn!(%error, "no tray: the window stays open"),
+fn begin(app: &AppHandle, engine: &EngineHandle, hidden: bool) {
+    if !hidden {
+        window::open(app);
     }
-    window::open(app);
+    follow_the_tray(app, around::start(app, engine), hidden);
     events::follow(app.clone(), engine.subscribe());
     follow_the_end(app);
+}
+
+/// Takes in whether the tray icon can be seen, from the first answer of the desktop on.
+fn follow_the_tray(app: &AppHandle, mut tray: watch::Receiver<TrayState>, hidden: bool) {
+    let app = app.clone();
+    tauri::async_runtime::spawn(async move {
+        // Nobody asked for a window yet, but without a tray it is the only sign of the program.
+        let mut unseen = hidden;
+        loop {
+            let state = *tray.borrow_and_update();
+            if state != TrayState::Unknown {
+                let shown = state == TrayState::Shown;
+                tray_is(&app, shown);
+                if std::mem::take(&mut unseen) && !shown {
+                    window::open(&app);
+                }
+            }
+            if tray.changed().await.is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Takes in whether the tray icon can be seen. Without it the window is the only sign of the program, so it opens.
+fn tray_is(app: &AppHandle, shown: bool) {
+    let was = app.state::<Shell>().tray.swap(shown, Ordering::AcqRel);
+    if was && !shown {
+        tracing::warn!("the tray icon is not shown any more; the window opens");
+        window::open(app);
+    }
+    let tray = if shown { TrayState::Shown } else { TrayState::None };
+    send(app, Command::ReportTray { tray });
 }
 
 /// Ends the engine in order, then the program.
@@ -128,6 +239,25 @@ pub(crate) fn quit(app: &AppHandle) {
         host::end(&engine, ended).await;
         app.exit(0);
     });
+}
+
+/// Ends the engine in order, then starts the program again in its own place, with its window.
+pub(crate) fn start_again(app: &AppHandle) {
+    app.state::<Shell>().again.store(true, Ordering::Release);
+    quit(app);
+}
+
+/// The person has just acted in a window, so the program comes back with one.
+fn flags_again(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    args.filter(|argument| argument != HIDDEN).collect()
+}
+
+fn environment_again(app: &AppHandle) -> Vec<(&'static str, &'static str)> {
+    let mut environment = vec![(AGAIN, "1")];
+    if app.state::<PrefsDesk>().get().plain_drawing {
+        environment.push((rescue::PLAIN_DRAWING, "1"));
+    }
+    environment
 }
 
 /// Ends the program when its engine has ended, or when the session does.
@@ -149,7 +279,7 @@ fn follow_the_end(app: &AppHandle) {
     });
 }
 
-/// Sends a command for the tray, where nobody waits for the answer.
+/// Sends a command where nobody waits for the answer.
 pub(crate) fn send(app: &AppHandle, command: Command) {
     let app = app.clone();
     tauri::async_runtime::spawn(async move {
@@ -158,4 +288,15 @@ pub(crate) fn send(app: &AppHandle, command: Command) {
             tracing::warn!(code = error.code, "a command from the tray was refused");
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_keeps_the_flags_but_comes_back_with_its_window() {
+        let flags = ["--hidden", "--blank"].map(OsString::from);
+        assert_eq!(flags_again(flags.into_iter()), ["--blank"].map(OsString::from));
+    }
 }

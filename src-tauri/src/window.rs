@@ -1,57 +1,188 @@
-//! The one window: made when wanted, destroyed when closed.
+//! The windows: made when wanted, destroyed when closed, so that the tray alone idles light.
+//!
+//! What holds for both is here, and the main window. The one for questions is in [`prompt`].
 
-use tauri::{AppHandle, Manager, UserAttentionType, WebviewUrl, WebviewWindowBuilder};
+pub(crate) mod crash;
+pub(crate) mod paint;
+pub(crate) mod prompt;
 
-/// Name of the window, as the capability file knows it.
-pub(crate) const LABEL: &str = "main";
+use std::time::Instant;
 
-/// Opens the window, or brings the open one to the front. Works from any thread.
+use drawbridge_engine::prefs::Prefs;
+use tauri::utils::config::Color;
+use tauri::webview::PageLoadEvent;
+use tauri::{AppHandle, Manager, Theme, WebviewUrl, WebviewWindow, WebviewWindowBuilder, Window, WindowEvent, Wry};
+
+use crate::prefs::PrefsDesk;
+use crate::shell::{self, Shell};
+use paint::Births;
+
+/// Name of the main window, as its capability file knows it.
+pub(crate) const MAIN: &str = "main";
+/// Name of the window for questions, as its capability file knows it.
+pub(crate) const PROMPT: &str = "prompt";
+
+/// Size of the main window at the first start, in logical pixels.
+const FIRST_SIZE: (u32, u32) = (1080, 760);
+/// The smallest size at which every page can be used.
+const MIN_SIZE: (u32, u32) = (420, 420);
+/// The dark page's own ground (`tokens.css`).
+const DARK_GROUND: Color = Color(0x11, 0x17, 0x1d, 0xff);
+/// No screen is larger; a size beyond was not measured.
+const MAX_SIZE: (u32, u32) = (16_000, 16_000);
+
+/// Opens the main window, or brings the open one to the front. Works from any thread.
 pub(crate) fn open(app: &AppHandle) {
-    show(app, false);
-}
-
-/// Brings the window up because somebody must answer, above the other windows until [`calm`] is called.
-pub(crate) fn open_for_question(app: &AppHandle) {
-    show(app, true);
-}
-
-/// No question waits any more: the window goes back among the others.
-pub(crate) fn calm(app: &AppHandle) {
-    let inner = app.clone();
-    let _ = app.run_on_main_thread(move || {
-        if let Some(window) = inner.get_webview_window(LABEL) {
-            let _ = window.set_always_on_top(false);
-            let _ = window.request_user_attention(None);
-        }
-    });
-}
-
-fn show(app: &AppHandle, asks: bool) {
-    let inner = app.clone();
-    let asked = app.run_on_main_thread(move || {
-        if let Some(window) = inner.get_webview_window(LABEL) {
+    on_main(app, |app| {
+        if let Some(window) = app.get_webview_window(MAIN) {
             let _ = window.unminimize();
             let _ = window.show();
-            if asks {
-                let _ = window.set_always_on_top(true);
-                let _ = window.request_user_attention(Some(UserAttentionType::Critical));
-            }
             let _ = window.set_focus();
             return;
         }
-        let built = WebviewWindowBuilder::new(&inner, LABEL, WebviewUrl::App("index.html".into()))
-            .title("Drawbridge")
-            .inner_size(1080.0, 760.0)
-            .min_inner_size(420.0, 420.0)
-            .always_on_top(asks)
-            // The page is ours and has no links: going anywhere else is never right.
-            .on_navigation(|url| url.scheme() == "tauri" || url.host_str() == Some("tauri.localhost"))
-            .build();
-        if let Err(error) = built {
-            tracing::error!(%error, "the window cannot open");
+        let (width, height) = fitting(app.state::<PrefsDesk>().get().size);
+        let window = build(app, MAIN, "index.html", |builder| {
+            builder
+                .title("Drawbridge")
+                .inner_size(f64::from(width), f64::from(height))
+                .min_inner_size(f64::from(MIN_SIZE.0), f64::from(MIN_SIZE.1))
+        });
+        if let Some(window) = window {
+            let _ = window.set_focus();
         }
     });
-    if let Err(error) = asked {
-        tracing::error!(%error, "the window cannot open");
+}
+
+/// Does something on the thread that owns the windows. Works from any thread.
+fn on_main(app: &AppHandle, act: impl FnOnce(&AppHandle) + Send + 'static) {
+    let inner = app.clone();
+    if let Err(error) = app.run_on_main_thread(move || act(&inner)) {
+        tracing::error!(%error, "the windows cannot be reached");
+    }
+}
+
+type Builder<'a> = WebviewWindowBuilder<'a, Wry, AppHandle>;
+
+/// Makes a window with a page of ours and watches whether it paints.
+fn build(
+    app: &AppHandle,
+    label: &'static str,
+    page: &str,
+    shape: impl FnOnce(Builder<'_>) -> Builder<'_>,
+) -> Option<WebviewWindow> {
+    let prefs = app.state::<PrefsDesk>().get();
+    let trial = app.state::<Shell>().trial;
+    let url = if trial.blank { blank() } else { WebviewUrl::App(page.into()) };
+    let asked = Instant::now();
+    let builder = WebviewWindowBuilder::new(app, label, url)
+        .theme(theme(&prefs))
+        // The page is ours and has no links: going anywhere else is never right.
+        .on_navigation(move |url| {
+            url.scheme() == "tauri"
+                || url.host_str() == Some("tauri.localhost")
+                || (trial.blank && url.scheme() == "about")
+        })
+        .on_page_load(|window, load| {
+            if load.event() == PageLoadEvent::Finished {
+                paint::loaded(&window);
+            }
+        });
+    // What is seen until the page paints: no white flash before a dark page.
+    let builder = match prefs.theme.as_str() {
+        "dark" => builder.background_color(DARK_GROUND),
+        _ => builder,
+    };
+    let window = match shape(builder).build() {
+        Ok(window) => window,
+        Err(error) => {
+            tracing::error!(%error, window = label, "the window cannot open");
+            return None;
+        }
+    };
+    app.state::<Births>().born(label, asked);
+    paint::watch(app, label);
+    crash::watch(&window);
+    let _ = window.set_zoom(f64::from(prefs.zoom) / 100.0);
+    Some(window)
+}
+
+/// A page that never says that it was painted, for trying what happens then.
+fn blank() -> WebviewUrl {
+    tauri::Url::parse("about:blank").map_or_else(|_| WebviewUrl::default(), WebviewUrl::External)
+}
+
+/// Makes the open windows look as remembered.
+pub(crate) fn apply(app: &AppHandle, prefs: &Prefs) {
+    let prefs = prefs.clone();
+    on_main(app, move |app| {
+        for window in app.webview_windows().values() {
+            let _ = window.set_theme(theme(&prefs));
+            let _ = window.set_zoom(f64::from(prefs.zoom) / 100.0);
+        }
+    });
+}
+
+/// Follows what happens to the windows.
+pub(crate) fn on_event(window: &Window, event: &WindowEvent) {
+    match (window.label(), event) {
+        (MAIN, WindowEvent::CloseRequested { .. }) => {
+            keep_size(window);
+            // Without a tray the program would live on unseen.
+            if !window.state::<Shell>().has_tray() {
+                shell::quit(window.app_handle());
+            }
+        }
+        (PROMPT, WindowEvent::CloseRequested { api, .. }) => {
+            // It goes when no question is left, and not before.
+            api.prevent_close();
+            prompt::deny_shown(window.app_handle());
+        }
+        (label, WindowEvent::Destroyed) => window.state::<Births>().gone(label),
+        _ => {}
+    }
+}
+
+/// Remembers the size of the open main window. For the end of the program.
+pub(crate) fn keep_sizes(app: &AppHandle) {
+    if let Some(window) = app.get_webview_window(MAIN) {
+        keep_size(&window.as_ref().window());
+    }
+}
+
+fn keep_size(window: &Window) {
+    // A maximised window is the size of this screen, and no wish.
+    if window.is_maximized().unwrap_or(false) || window.is_fullscreen().unwrap_or(false) {
+        return;
+    }
+    let (Ok(size), Ok(scale)) = (window.inner_size(), window.scale_factor()) else { return };
+    let size = size.to_logical::<u32>(scale);
+    // What could not be stored was logged; the window closes all the same.
+    let _ = window.state::<PrefsDesk>().change(|prefs| prefs.size = Some((size.width, size.height)));
+}
+
+/// Returns a size at which the window can be used.
+fn fitting(remembered: Option<(u32, u32)>) -> (u32, u32) {
+    let (width, height) = remembered.unwrap_or(FIRST_SIZE);
+    (width.clamp(MIN_SIZE.0, MAX_SIZE.0), height.clamp(MIN_SIZE.1, MAX_SIZE.1))
+}
+
+fn theme(prefs: &Prefs) -> Option<Theme> {
+    match prefs.theme.as_str() {
+        "light" => Some(Theme::Light),
+        "dark" => Some(Theme::Dark),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remembered_size_is_one_at_which_the_window_can_be_used() {
+        assert_eq!(fitting(None), (1080, 760));
+        assert_eq!(fitting(Some((900, 600))), (900, 600));
+        assert_eq!(fitting(Some((0, 1))), (420, 420));
+        assert_eq!(fitting(Some((u32::MAX, 500))), (16_000, 500));
     }
 }

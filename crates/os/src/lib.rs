@@ -1,5 +1,6 @@
 //! The only home of system calls: directory handles, processes, sandbox, keychain, machine identity.
 
+pub mod again;
 pub mod folders;
 pub mod keychain;
 pub mod local_socket;

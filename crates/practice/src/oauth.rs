@@ -22,6 +22,17 @@ const CODE_LIFE: Duration = Duration::from_secs(600);
 const ASKING_MAX: usize = 64;
 
 pub(crate) async fn authorize(State(shared): State<Arc<Shared>>, Query(query): Query<Fields>) -> Response {
+    open(&shared, &query)
+}
+
+/// Answers an authorize address as a visit of it would; gives the address to which the visitor is sent.
+pub(crate) fn visit(shared: &Arc<Shared>, address: &str) -> Option<String> {
+    let query = Query::<Fields>::try_from_uri(&address.parse().ok()?).ok()?;
+    let answer = open(shared, &query.0);
+    answer.headers().get(header::LOCATION)?.to_str().ok().map(str::to_owned)
+}
+
+fn open(shared: &Arc<Shared>, query: &Fields) -> Response {
     let get = |name: &str| query.get(name).map(String::as_str).unwrap_or_default();
     let known = shared.look().oauth.clients.contains(get("client_id"));
     if !known || !redirect_allowed(get("redirect_uri")) {
@@ -47,7 +58,7 @@ pub(crate) async fn authorize(State(shared): State<Arc<Shared>>, Query(query): Q
     }
     let mode = shared.look().oauth.consent;
     match mode {
-        ConsentMode::Allow => allow(&shared, asking),
+        ConsentMode::Allow => allow(shared, asking),
         ConsentMode::Deny => back(&asking, &[("error", "access_denied")]),
         ConsentMode::Ask => {
             let ticket = secret();

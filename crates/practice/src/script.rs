@@ -55,6 +55,13 @@ impl Script {
         self.0.change(|s| s.oauth.consent = mode);
     }
 
+    /// Visits an authorize address as a browser would, and gives the address to which the visit leads back. None when the
+    /// address is not valid, or a person has to press a button first.
+    #[must_use]
+    pub fn visit(&self, authorize_url: &str) -> Option<String> {
+        oauth::visit(&self.0, authorize_url)
+    }
+
     /// Replaces all switches.
     pub fn switches(&self, switches: Switches) {
         // Whole milliseconds, at least one: a PING without pause would be a flood.

@@ -1,0 +1,73 @@
+//! The practice platform inside the program: to try everything without an account.
+//!
+//! It has a state folder of its own below the real one, so that nothing of a trial mixes with the account. The platform
+//! forgets everything when it ends, so each start signs in anew; it belongs to the person at this computer alone, and
+//! asking them whether they trust themselves would teach them to press buttons unread.
+
+use std::path::Path;
+use std::time::Duration;
+
+use drawbridge_engine::view::LinkState;
+use drawbridge_engine::{Command, EngineHandle, EngineOptions, Reply};
+use drawbridge_os::folders::Folders;
+use drawbridge_practice::{ConsentMode, Practice, PracticeOptions, Script};
+
+/// The link is there long before this, or never.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(20);
+
+/// Starts the platform on a free port.
+///
+/// # Errors
+/// What the system says.
+pub(crate) async fn start(client_id: &str) -> std::io::Result<Practice> {
+    let extra_clients = vec![client_id.to_owned()];
+    Practice::start(PracticeOptions { consent: ConsentMode::Allow, extra_clients, ..PracticeOptions::default() }).await
+}
+
+/// Names the folders of a trial.
+pub(crate) fn folders(real: &Folders) -> Folders {
+    let state = state_folder(&real.state);
+    Folders { logs: state.clone(), state, config: real.config.clone() }
+}
+
+/// Names the state folder of a trial.
+fn state_folder(real: &Path) -> std::path::PathBuf {
+    real.join("practice")
+}
+
+/// Makes options for a trial out of the real ones.
+pub(crate) fn options(real: EngineOptions, practice: &Practice) -> EngineOptions {
+    EngineOptions { folders: folders(&real.folders), platform_url: practice.ws_url(), ..real }
+}
+
+/// Signs in at the platform and sees that the link comes up. A trial that cannot sign in says so in the window.
+pub(crate) async fn sign_in(engine: EngineHandle, script: Script) {
+    let url = match engine.send(Command::SignIn).await {
+        Ok(Reply::AuthorizeUrl { url }) => url,
+        Ok(_) => return,
+        Err(error) => return tracing::warn!(code = error.code, "the practice platform was not signed in to"),
+    };
+    let Some(address) = script.visit(&url) else {
+        return tracing::warn!("the practice platform did not take its own sign-in");
+    };
+    if let Err(error) = engine.send(Command::PasteRedirect { address }).await {
+        return tracing::warn!(code = error.code, "the practice platform was not signed in to");
+    }
+    let mut pictures = engine.subscribe();
+    let settled = async {
+        let mut dialled = false;
+        while pictures.changed().await.is_ok() {
+            let state = pictures.borrow_and_update().link.state;
+            // The first dial may still have carried the forgotten tokens of the last trial.
+            if state == LinkState::Halted && !std::mem::replace(&mut dialled, true) {
+                let _ = engine.send(Command::Connect).await;
+            }
+            if state == LinkState::Connected {
+                return;
+            }
+        }
+    };
+    if tokio::time::timeout(CONNECTED_WITHIN, settled).await.is_err() {
+        tracing::warn!("the practice platform is not connected yet");
+    }
+}

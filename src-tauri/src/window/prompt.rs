@@ -1,0 +1,136 @@
+//! The window for questions: small, above all others, there as long as a question waits.
+
+use drawbridge_engine::view::{PromptAnswer, Snapshot};
+use drawbridge_engine::{Command, EngineHandle};
+use tauri::{AppHandle, Manager, UserAttentionType};
+
+use super::PROMPT;
+use crate::rescue;
+
+/// Its size at first, in logical pixels.
+const SIZE: (f64, f64) = (560.0, 520.0);
+/// The smallest size at which the buttons are all there.
+const MIN_SIZE: (f64, f64) = (360.0, 320.0);
+
+/// Follows the questions of the pictures.
+#[derive(Debug, Default)]
+pub(crate) struct Asker {
+    newest: u64,
+    asking: bool,
+}
+
+/// What has to happen to the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A new question: it must be seen.
+    Raise,
+    /// No question waits.
+    Close,
+    /// Nothing.
+    Stay,
+}
+
+impl Asker {
+    /// Takes the newest picture.
+    pub(crate) fn follow(&mut self, app: &AppHandle, snapshot: &Snapshot) {
+        match self.step(snapshot) {
+            Step::Raise if rescue::by_dialogs(app) => rescue::ask(app),
+            Step::Raise => raise(app),
+            Step::Close => close(app),
+            Step::Stay => {}
+        }
+    }
+
+    fn step(&mut self, snapshot: &Snapshot) -> Step {
+        let newest = snapshot.prompts.iter().map(|prompt| prompt.id).max();
+        match newest {
+            Some(newest) if newest > self.newest || !self.asking => {
+                self.newest = newest;
+                self.asking = true;
+                Step::Raise
+            }
+            None if self.asking => {
+                self.asking = false;
+                Step::Close
+            }
+            Some(_) | None => Step::Stay,
+        }
+    }
+}
+
+/// Opens the window, or brings the open one to the front again. Works from any thread.
+pub(crate) fn raise(app: &AppHandle) {
+    super::on_main(app, |app| {
+        let window = app.get_webview_window(PROMPT).or_else(|| {
+            super::build(app, PROMPT, "prompt.html", |builder| {
+                builder
+                    .title("Drawbridge asks")
+                    .inner_size(SIZE.0, SIZE.1)
+                    .min_inner_size(MIN_SIZE.0, MIN_SIZE.1)
+                    .center()
+                    .always_on_top(true)
+                    .maximizable(false)
+                    // The page knows the person's language.
+                    .on_document_title_changed(|window, title| drop(window.set_title(&title)))
+            })
+        });
+        if let Some(window) = window {
+            let _ = window.unminimize();
+            let _ = window.show();
+            let _ = window.set_always_on_top(true);
+            let _ = window.request_user_attention(Some(UserAttentionType::Critical));
+            let _ = window.set_focus();
+        }
+    });
+}
+
+/// Takes the window away. Works from any thread.
+pub(crate) fn close(app: &AppHandle) {
+    super::on_main(app, |app| {
+        if let Some(window) = app.get_webview_window(PROMPT) {
+            let _ = window.destroy();
+        }
+    });
+}
+
+/// Denies what is on top: the person closed the window.
+pub(super) fn deny_shown(app: &AppHandle) {
+    let app = app.clone();
+    tauri::async_runtime::spawn(async move {
+        let engine = app.state::<EngineHandle>().inner().clone();
+        let snapshot = engine.snapshot();
+        let Some(first) = snapshot.prompts.first() else { return close(&app) };
+        let no = Command::AnswerPrompt { id: first.id, revision: first.revision, answer: PromptAnswer::Deny };
+        if engine.send(no).await.is_err() {
+            // It was not painted yet, or has changed: then whatever waits is denied.
+            if let Err(error) = engine.send(Command::DenyPrompts).await {
+                tracing::warn!(code = error.code, "closing the window for questions could not deny them");
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_engine::view::PromptView;
+
+    use super::*;
+
+    fn with(ids: &[u64]) -> Snapshot {
+        let prompts = ids.iter().map(|id| PromptView { id: *id, ..PromptView::default() }).collect();
+        Snapshot { prompts, ..Snapshot::default() }
+    }
+
+    #[test]
+    fn each_new_question_raises_and_the_last_answer_closes() {
+        let mut asker = Asker::default();
+
+        let steps: Vec<Step> = [&[][..], &[3], &[3], &[3, 4], &[4], &[], &[], &[5]]
+            .into_iter()
+            .map(|ids| asker.step(&with(ids)))
+            .collect();
+
+        use Step::{Close, Raise, Stay};
+        assert_eq!(steps, [Stay, Raise, Stay, Raise, Stay, Close, Stay, Raise]);
+    }
+}
