@@ -1,140 +1,126 @@
-//! The tray as a value: what its icon and menu say for a snapshot. The adapter only draws it.
-//!
-//! Everything works from the menu alone, since on many desktops a click on the icon never reaches the program.
+//! The tray: a pure value (`menu`, `icon`), what draws it (`adapter`), and what the desktop tells about it (`bus`).
 
+mod actions;
 mod adapter;
-mod presence;
+#[cfg(not(any(windows, target_vendor = "apple")))]
+mod bus;
+mod icon;
+mod menu;
+mod perform;
+mod place;
 
-use drawbridge_engine::view::{AccountState, LinkState, Snapshot};
+use std::sync::Arc;
+use std::time::Duration;
 
-pub(crate) use adapter::Adapter;
-pub(crate) use presence::is_shown;
+use drawbridge_engine::EngineHandle;
+use drawbridge_engine::prefs::Prefs;
+use drawbridge_engine::view::{Snapshot, TrayState};
+use tauri::AppHandle;
+use tokio::sync::{Notify, watch};
 
-/// What the icon shows, from the most to the least urgent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Icon {
-    /// Somebody must answer or repair something.
-    Attention,
-    /// Nothing may act.
-    Raised,
-    /// No account.
-    SignedOut,
-    /// A request runs.
-    Working,
-    /// Ready.
-    Lowered,
+use adapter::Adapter;
+use icon::Ground;
+use menu::{Around, Menu, tray_menu};
+use place::Place;
+
+use crate::words::Language;
+
+/// Nobody reads a menu that changes more often.
+const SPACING: Duration = Duration::from_millis(400);
+
+/// What the tray follows beside the engine.
+pub(crate) struct Follows {
+    /// For the language.
+    pub(crate) prefs: watch::Receiver<Prefs>,
+    /// The key that raises, if one does.
+    pub(crate) hot_key: watch::Receiver<Option<String>>,
+    /// Notifications are wanted and the desktop shows none.
+    pub(crate) notifications_broken: watch::Receiver<bool>,
 }
 
-/// What a menu line does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// Opens the window.
-    Open,
-    /// Raises or lowers the bridge.
-    SetRaised(bool),
-    /// Detaches a chat.
-    Detach(String),
-    /// Ends the program.
-    Quit,
-}
-
-/// One line of the menu.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
-    /// Only tells something.
-    Status(String),
-    /// Does something.
-    Item(String, Action),
-    /// Opens more lines.
-    Submenu(String, Vec<Line>),
-    /// A thin line.
-    Separator,
-}
-
-/// The whole tray.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Menu {
-    /// The icon.
-    pub icon: Icon,
-    /// The lines, from the top.
-    pub lines: Vec<Line>,
-}
-
-/// Most chats that the menu lists; the window has them all.
-const CHATS_MAX: usize = 12;
-
-/// Says what the tray shows for a snapshot.
-#[must_use]
-pub fn tray_menu(snapshot: &Snapshot) -> Menu {
-    let mut lines = vec![Line::Status(status(snapshot)), Line::Separator];
-    lines.push(if snapshot.raised {
-        Line::Item("Lower the bridge (agents may act again)".to_owned(), Action::SetRaised(false))
-    } else {
-        Line::Item("Raise the bridge (stop everything)".to_owned(), Action::SetRaised(true))
+/// Starts the tray. What comes back says whether it is shown: unknown for at most a few seconds, and from then on always true.
+pub(crate) fn start(app: &AppHandle, engine: &EngineHandle, follows: Follows) -> watch::Receiver<TrayState> {
+    let (host, hosted) = watch::channel(TrayState::Unknown);
+    let (shown, told) = watch::channel(TrayState::Unknown);
+    let (ground, grounds) = watch::channel(Ground::Any);
+    #[cfg(not(any(windows, target_vendor = "apple")))]
+    bus::follow(host, ground);
+    #[cfg(any(windows, target_vendor = "apple"))]
+    {
+        drop(ground);
+        host.send_replace(TrayState::Shown);
+    }
+    let (app, snapshots) = (app.clone(), engine.subscribe());
+    tauri::async_runtime::spawn(async move {
+        let built = draw(app, snapshots, grounds, follows, hosted, &shown).await;
+        if let Err(error) = built {
+            tracing::warn!(error, "there is no tray: the window is the only sign of the program");
+        }
+        shown.send_replace(TrayState::None);
     });
-    let chats: Vec<Line> = snapshot
-        .chats
-        .iter()
-        .filter(|chat| chat.active)
-        .take(CHATS_MAX)
-        .map(|chat| {
-            Line::Submenu(
-                chat.folder.clone(),
-                vec![Line::Item("Detach".to_owned(), Action::Detach(chat.session_id.clone()))],
-            )
+    told
+}
+
+async fn draw(
+    app: AppHandle,
+    mut snapshots: watch::Receiver<Arc<Snapshot>>,
+    mut grounds: watch::Receiver<Ground>,
+    mut follows: Follows,
+    mut hosted: watch::Receiver<TrayState>,
+    shown: &watch::Sender<TrayState>,
+) -> Result<(), String> {
+    let redraw = Arc::new(Notify::new());
+    let place = Place::new(&app).map_err(|fault| fault.to_string())?;
+    let mut last = value(&mut snapshots, &mut follows, &mut grounds);
+    let (first, perform) = (last.clone(), perform::performer(app, Arc::clone(&redraw)));
+    place
+        .ask(move |tray| {
+            *tray = Some(Adapter::build(&first.0, first.1, perform).map_err(|fault| fault.to_string())?);
+            Ok(())
         })
-        .collect();
-    if !chats.is_empty() {
-        lines.push(Line::Submenu("Chats".to_owned(), chats));
-    }
-    if let Some(row) = snapshot.activity.first() {
-        lines.push(Line::Status(format!("Last: {} {}", row.operation, row.subject).trim_end().to_owned()));
-    }
-    lines.push(Line::Separator);
-    lines.push(Line::Item("Open Drawbridge".to_owned(), Action::Open));
-    lines.push(Line::Item("Quit (ends all links and commands)".to_owned(), Action::Quit));
-    Menu { icon: icon(snapshot), lines }
-}
-
-fn icon(snapshot: &Snapshot) -> Icon {
-    let broken = snapshot.trouble.is_some() || snapshot.audit.unavailable || snapshot.link.state == LinkState::Halted;
-    if !snapshot.prompts.is_empty() || (broken && !snapshot.raised) {
-        Icon::Attention
-    } else if snapshot.raised {
-        Icon::Raised
-    } else if snapshot.account.state != AccountState::SignedIn {
-        Icon::SignedOut
-    } else if snapshot.chats.iter().any(|chat| chat.in_flight > 0) {
-        Icon::Working
-    } else {
-        Icon::Lowered
+        .await
+        .unwrap_or_else(|| Err("its thread is gone".to_owned()))?;
+    loop {
+        shown.send_replace(*hosted.borrow_and_update());
+        let wanted = value(&mut snapshots, &mut follows, &mut grounds);
+        if wanted != last {
+            last = wanted.clone();
+            show(&place, wanted).await;
+            tokio::time::sleep(SPACING).await;
+        }
+        tokio::select! {
+            changed = snapshots.changed() => if changed.is_err() { return Ok(()) },
+            Ok(()) = hosted.changed() => {}
+            Ok(()) = grounds.changed() => {}
+            Ok(()) = follows.prefs.changed() => {}
+            Ok(()) = follows.hot_key.changed() => {}
+            Ok(()) = follows.notifications_broken.changed() => {}
+            // A check mark follows the click at once; the truth may be another.
+            () = redraw.notified() => show(&place, last.clone()).await,
+        }
     }
 }
 
-fn status(snapshot: &Snapshot) -> String {
-    let waiting = snapshot.prompts.len();
-    let running: u32 = snapshot.chats.iter().map(|chat| chat.in_flight).sum();
-    if waiting > 0 {
-        return format!("{waiting} question{} waiting for you", if waiting == 1 { "" } else { "s" });
-    }
-    if snapshot.raised {
-        return "Raised: nothing can act".to_owned();
-    }
-    if snapshot.trouble.is_some() || snapshot.audit.unavailable {
-        return "Something is wrong: open Drawbridge".to_owned();
-    }
-    match (&snapshot.account.state, snapshot.link.state) {
-        (AccountState::SignedOut, _) => "Signed out".to_owned(),
-        (AccountState::SigningIn, _) => "Signing in: finish in the browser".to_owned(),
-        (AccountState::Refused, _) => "The platform refused the sign-in: sign in again".to_owned(),
-        (AccountState::SignedIn, _) if running > 0 => format!("Working: {running} running"),
-        (AccountState::SignedIn, LinkState::Connected) => "Connected and idle".to_owned(),
-        (AccountState::SignedIn, LinkState::Halted) => "The link has ended: open Drawbridge".to_owned(),
-        (AccountState::SignedIn, LinkState::Connecting | LinkState::Waiting) => "Connecting…".to_owned(),
-        (AccountState::SignedIn, LinkState::Off) => "Not connected".to_owned(),
-    }
+async fn show(place: &Place, (menu, ground): (Menu, Ground)) {
+    place
+        .ask(move |tray| {
+            if let Some(adapter) = tray {
+                adapter.show(&menu, ground);
+            }
+        })
+        .await;
 }
 
-#[cfg(test)]
-#[path = "tray_tests.rs"]
-mod tests;
+fn value(
+    snapshots: &mut watch::Receiver<Arc<Snapshot>>,
+    follows: &mut Follows,
+    grounds: &mut watch::Receiver<Ground>,
+) -> (Menu, Ground) {
+    let around = Around {
+        language: Language::chosen(&follows.prefs.borrow_and_update().language),
+        hot_key: follows.hot_key.borrow_and_update().clone(),
+        notifications_broken: *follows.notifications_broken.borrow_and_update(),
+    };
+    let snapshot = Arc::clone(&snapshots.borrow_and_update());
+    (tray_menu(&snapshot, &around), *grounds.borrow_and_update())
+}
