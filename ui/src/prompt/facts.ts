@@ -1,40 +1,68 @@
-/** Puts the facts of a question in the order and form in which they are read. */
+/** Puts the facts of a question in the form in which they are read. The engine's labels are keys of texts. */
 import type { PromptView } from '../generated/types';
 import { bytes } from '../lib/format';
-import { named, plural } from '../lib/text';
+import { language, named, plural, t } from '../lib/text';
+
+export interface Value {
+  text: string;
+  /** "outside": text from outside, shown mark by mark. "words": our own. */
+  kind: 'outside' | 'words';
+  /** Characters that the engine left out in its middle. */
+  leftOut: number;
+}
 
 export interface Row {
   label: string;
-  /** "names": short names side by side. "words": our own words. "text": text from outside. */
-  kind: 'names' | 'words' | 'text';
-  values: string[];
+  values: Value[];
+  /** What a person should not pass over. */
+  warn: boolean;
 }
 
 /** Facts that have a place of their own. */
-const elsewhere = new Set(['command', 'folder']);
-const names = new Set(['environment variable']);
+const ELSEWHERE = new Set(['command', 'folder', 'offered', 'chosen']);
+const SIZES = new Set(['size', 'size_before']);
+const NUMBERS = new Set(['more_arguments', 'new_folders', 'entries', 'entries_at_least']);
+const WARN = new Set(['program_not_found', 'more_arguments', 'recursive', 'replaces', 'walls.full']);
 
-/** The text that a shell parses, if the question is about one. */
-export const shellText = (prompt: PromptView): string | undefined =>
-  prompt.details.find((one) => one.label === 'command')?.value;
+/** Returns the first fact of a label. */
+export const fact = (prompt: PromptView, label: string): string | undefined => prompt.details.find((one) => one.label === label)?.value;
 
-/** The rows, those of the same label together. */
+/** The name of a fact; as the engine calls it where there is no word for it. */
+export const name = (label: string): string => named(`prompt.detail.${label}`, label);
+
+/** Says that something is missing in the middle of a fact with a place of its own. */
+export function leftOut(prompt: PromptView, label: string): number {
+  const at = prompt.details.findIndex((one) => one.label === label);
+  const next = prompt.details[at + 1];
+  return at >= 0 && next?.label === 'left_out' ? Number(next.value) : 0;
+}
+
+/** The rows, those of the same label together, in the engine's order. */
 export function rows(prompt: PromptView): Row[] {
   const found = new Map<string, Row>();
+  let last: Value | undefined;
   for (const { label, value } of prompt.details) {
-    if (elsewhere.has(label) || (prompt.argv.length > 0 && (label === 'argument' || label === 'program'))) continue;
-    const row = found.get(label) ?? { label, ...shown(label, value), values: [] };
-    row.values.push(shown(label, value).value);
+    if (label === 'left_out') {
+      if (last) last.leftOut = Number(value);
+      continue;
+    }
+    last = undefined;
+    if (ELSEWHERE.has(label)) continue;
+    const row = found.get(label) ?? { label, values: [], warn: false };
+    last = shown(label, value);
+    row.values.push(last);
+    row.warn ||= WARN.has(label) || WARN.has(`${label}.${value}`);
     found.set(label, row);
   }
-  return [...found.values()].map(({ label, kind, values }) => ({ label, kind, values }));
+  return [...found.values()];
 }
 
-function shown(label: string, value: string): { kind: Row['kind']; value: string } {
-  if (names.has(label)) return { kind: 'names', value };
-  if (label === 'bytes' && /^\d+$/.test(value)) return { kind: 'words', value: size(Number(value)) };
-  const words = named(`prompt.value.${label}.${value}`, '');
-  return words === '' ? { kind: 'text', value } : { kind: 'words', value: words };
+function shown(label: string, value: string): Value {
+  const isNumber = /^\d{1,15}$/.test(value);
+  if (isNumber && SIZES.has(label)) return { text: size(Number(value)), kind: 'words', leftOut: 0 };
+  if (isNumber && NUMBERS.has(label)) return { text: new Intl.NumberFormat(language()).format(Number(value)), kind: 'words', leftOut: 0 };
+  const words = named(`prompt.value.${label === 'replaces' ? 'kind' : label}.${value}`, '');
+  return words === '' ? { text: value, kind: 'outside', leftOut: 0 } : { text: words, kind: 'words', leftOut: 0 };
 }
 
-const size = (count: number): string => (count < 1024 ? plural('prompt.bytes', count) : `${bytes(count)} (${plural('prompt.bytes', count)})`);
+const size = (count: number): string => (count < 1024 ? plural('prompt.bytes', count) : t('prompt.size', { short: bytes(count), exact: plural('prompt.bytes', count) }));

@@ -114,6 +114,8 @@ export const activity = {
   'why.mode.off': '„{power}“ ist ausgeschaltet.',
   'why.mode.ask_each_time.allow': 'Nur das Anhängen eines Ordners fragt: Namen dürfen aufgelistet werden, und ein Chat darf den Ordner benutzen, den Sie ihm gegeben haben.',
   'why.mode.ask_once_per_chat.allow': 'Nur das Anhängen eines Ordners fragt: Namen dürfen aufgelistet werden, und ein Chat darf den Ordner benutzen, den Sie ihm gegeben haben.',
+  'why.chat_mode': '„{power}“ steht für diesen Chat auf „{mode}“.',
+  'why.command_rule': 'Diesen Befehl haben Sie immer erlaubt.',
   'why.chat_allowance': 'Sie haben „{power}“ für diesen Chat erlaubt.',
   'why.nobody_to_ask': 'Für „{power}“ muss gefragt werden, und niemand war da, der antworten konnte.',
   'why.answered': 'Sie haben die Frage mit Ja beantwortet.',

@@ -114,6 +114,8 @@ export const activity = {
   'why.mode.off': '“{power}” is switched off.',
   'why.mode.ask_each_time.allow': 'Only attaching a folder asks: names may be listed, and a chat may use the folder you gave it.',
   'why.mode.ask_once_per_chat.allow': 'Only attaching a folder asks: names may be listed, and a chat may use the folder you gave it.',
+  'why.chat_mode': '“{power}” is set to “{mode}” for this chat.',
+  'why.command_rule': 'You always allow this command.',
   'why.chat_allowance': 'You allowed “{power}” for this chat.',
   'why.nobody_to_ask': '“{power}” has to be asked for, and nobody could be asked.',
   'why.answered': 'You answered the question with yes.',
