@@ -1,12 +1,15 @@
 //! The running engine: one task that owns the links, takes commands, and keeps time.
 //!
 //! What it is built from is in [`build`]; what a command does is in [`commands`]; how it looks from outside is in
-//! [`publish`].
+//! [`publish`]. What takes long runs [`aside`].
 
+mod activity;
+mod aside;
 mod build;
 mod commands;
 mod options;
 mod publish;
+mod restore;
 mod rules;
 mod start_error;
 
@@ -27,13 +30,14 @@ use tokio_util::sync::CancellationToken;
 use crate::account::Account;
 use crate::board::Board;
 use crate::consent::Broker;
-use crate::handle::{Answer, Command, EngineHandle};
+use crate::handle::{Answer, Command, CommandError, EngineHandle, Reply};
 use crate::journal::Journal;
 use crate::link::{self, LinkEnd, LinkHandle, Order, Purpose, Shared};
 use crate::policy_cell::PolicyCell;
 use crate::sessions::Sessions;
 use crate::view::{AccountState, LinkState, LinkView};
 
+use aside::{Aside, Todo};
 use build::LegacySession;
 pub use options::{EngineOptions, Host, Overlay};
 use publish::Publisher;
@@ -130,6 +134,7 @@ struct Core {
     control_socket: Option<JoinHandle<()>>,
     publish: Publisher,
     publisher: JoinHandle<()>,
+    aside: Aside,
     /// Held to the very end: nobody else may touch the state folder before.
     _owner: Owner,
 }
@@ -153,9 +158,11 @@ impl Core {
                 }
                 Some((command, answer)) = commands.recv() => {
                     let last = command == Command::Shutdown;
-                    let result = self.on_command(command).await;
-                    self.publish.now();
-                    let _ = answer.send(result);
+                    match self.on_command(command).await {
+                        Ok(Todo::Aside(job)) => self.aside.start(job, answer, self.publish.clone()),
+                        Ok(Todo::Now(reply)) => self.answer_with(answer, Ok(reply)),
+                        Err(fault) => self.answer_with(answer, Err(fault)),
+                    }
                     if last {
                         break ExitKind::Stopped;
                     }
@@ -171,6 +178,12 @@ impl Core {
         };
         self.shut_down(&exit).await;
         exit
+    }
+
+    /// Answers a command, after showing what it changed.
+    fn answer_with(&self, answer: Answer, result: Result<Reply, CommandError>) {
+        self.publish.now();
+        let _ = answer.send(result);
     }
 
     /// Starts the main link if it is wanted: signed in, lowered, not halted, not running.
@@ -267,6 +280,7 @@ impl Core {
         self.account.cancel_sign_in();
         self.broker.raise();
         self.stop_links().await;
+        self.aside.end().await;
         let reason = match exit {
             ExitKind::Stopped => "user",
             ExitKind::Protocol(_) => "protocol_halt",

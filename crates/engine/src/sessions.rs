@@ -301,6 +301,7 @@ impl Sessions {
                     requests: link.map_or(0, |link| link.status.answered.load(std::sync::atomic::Ordering::Relaxed)),
                     revoked: bound.revoked,
                     last_used_ms: bound.last_used_ms.max(last_request),
+                    attached_ms: bound.issued_at.saturating_mul(1000),
                     ..ChatView::default()
                 }
             })

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use drawbridge_caps::browse::{Browser, RootChoice, default_roots};
 use drawbridge_caps::files::{Files, UndoKeeper};
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
-use drawbridge_core::{Clock, Power, SessionId, SystemClock};
+use drawbridge_core::{Clock, Power, SessionId, SystemClock, escape_outside_text};
 use drawbridge_os::folders::Folders;
 use drawbridge_os::machine;
 use drawbridge_os::process;
@@ -26,6 +26,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::aside::Aside;
 use super::options::EngineOptions;
 use super::publish::{Publisher, Sources};
 use super::start_error::StartError;
@@ -42,6 +43,7 @@ use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::sessions::{self, Sessions};
 use crate::token_vault::SecretVault;
+use crate::view::Notice;
 
 /// Name and version as HELLO and the audit log say it.
 pub(super) const SHIM_VERSION: &str = concat!("drawbridge-", env!("CARGO_PKG_VERSION"));
@@ -119,6 +121,9 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         open_root: Box::new(move |path| open_root(path).map_err(|fault| fault.to_string())),
     }));
     let undo = Arc::new(opened.undo);
+    if let Some(path) = undo.set_aside() {
+        board.add_notice(undo_was_set_aside(&path));
+    }
     let parts = dispatcher::Parts {
         policy: policy.clone(),
         broker: broker.clone(),
@@ -147,6 +152,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         board: board.clone(),
         account: account.clone(),
         shell: shell.clone(),
+        undo: undo.clone(),
         legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
@@ -180,6 +186,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         control_socket: Some(control_socket),
         publish,
         publisher,
+        aside: Aside::new(),
         _owner: opened.owner,
     };
     let task = tokio::spawn(core.run(inbox));
@@ -355,6 +362,16 @@ fn serve_control(
             tracing::error!(%fault, "the command line cannot reach this engine");
         }
     })
+}
+
+fn undo_was_set_aside(path: &std::path::Path) -> Notice {
+    let path = escape_outside_text(&path.display().to_string());
+    Notice {
+        code: "undo_set_aside".to_owned(),
+        message: format!(
+            "The list of changes that can be taken back could not be read, so undo starts empty. Nothing was removed: what was kept is at {path}. Keep it until you are sure that you need none of it."
+        ),
+    }
 }
 
 fn system_fault(what: &'static str, fault: &std::io::Error) -> StartError {

@@ -1,24 +1,26 @@
 //! What each command does.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp};
 use drawbridge_policy::{ChatAllowance, Given, Network, Origin, PolicyState, ShellMode};
 use serde_json::json;
 
+use super::aside::Todo;
 use super::{Core, chat};
 use crate::consent::AnswerFault;
 use crate::explain::explain;
 use crate::handle::{Command, CommandError, Reply};
 use crate::link::Order;
 use crate::record::shown;
-use crate::view::{PromptAnswer, UndoView};
+use crate::view::{PromptAnswer, RaiseView, UndoView};
 
 pub(super) type Done = Result<Reply, CommandError>;
 
 impl Core {
-    pub(super) async fn on_command(&mut self, command: Command) -> Done {
-        match command {
+    /// Carries a command out, or returns what runs aside.
+    pub(super) async fn on_command(&mut self, command: Command) -> Result<Todo, CommandError> {
+        let done = match command {
             Command::SetRaised { raised: true } => self.raise().await,
             Command::SetRaised { raised: false } => self.lower(),
             Command::SetPower { power, mode } => self.set_power(&power, &mode),
@@ -57,7 +59,14 @@ impl Core {
                 Ok(Reply::Done)
             }
             Command::UndoList { session_id } => self.undo_list(session_id.as_deref()),
-            Command::UndoRestore { numbers } => self.undo_restore(numbers).await,
+            Command::UndoRestore { numbers } => return Ok(Todo::Aside(self.undo_restore(numbers))),
+            Command::UndoRestoreChat { session_id } => return self.undo_restore_chat(&session_id).map(Todo::Aside),
+            Command::ActivityPage { filter, skip, limit } => {
+                return Ok(Todo::Aside(self.activity_page(filter, skip, limit)));
+            }
+            Command::AuditRecord { seq, file } => return Ok(Todo::Aside(self.audit_record(seq, file))),
+            Command::AuditVerify => return Ok(Todo::Aside(self.audit_verify())),
+            Command::AuditExport { path } => return Ok(Todo::Aside(self.audit_export(path))),
             Command::AuditRotate => self.audit_rotate(),
             Command::AuditPrune { older_than_seconds } => {
                 self.audit_prune(Duration::from_secs(older_than_seconds)).await
@@ -85,27 +94,28 @@ impl Core {
             | Command::ChooseFolder { .. }
             | Command::OfferFolder { .. }
             | Command::AddBrowseRoot { .. }
-            | Command::RemoveBrowseRoot { .. }
-            | Command::UndoRestoreChat { .. }
-            | Command::ActivityPage { .. }
-            | Command::AuditRecord { .. }
-            | Command::AuditVerify
-            | Command::AuditExport { .. } => Err(CommandError::new("not_built", "Not built yet.")),
+            | Command::RemoveBrowseRoot { .. } => Err(CommandError::new("not_built", "Not built yet.")),
             Command::Shutdown => Ok(Reply::Done),
-        }
+        };
+        done.map(Todo::Now)
     }
 
     /// The stop of invariant 3: stored, then everything ends, then acknowledged.
     async fn raise(&mut self) -> Done {
+        let (asked, at_ms) = (self.clock.now(), self.clock.wall().0);
         let was = self.policy.get().raised;
         let stored = self.policy.tighten(|state| {
             state.raised = true;
             state.raise_count += 1;
         });
+        let stored_ms = self.ms_since(asked);
         self.broker.raise();
         self.stop_links().await;
         if !was {
-            self.journal.event(None, "STOP_ALL", json!({ "raised": true }));
+            let raise = RaiseView { at_ms, stored_ms, ended_ms: self.ms_since(asked) };
+            let details = json!({ "raised": true, "stored_ms": raise.stored_ms, "ended_ms": raise.ended_ms });
+            self.journal.event(None, "STOP_ALL", details);
+            self.board.set_last_raise(raise);
         }
         self.board.touch();
         match stored {
@@ -117,6 +127,10 @@ impl Core {
                 ),
             )),
         }
+    }
+
+    fn ms_since(&self, then: Instant) -> u64 {
+        u64::try_from(self.clock.now().saturating_duration_since(then).as_millis()).unwrap_or(u64::MAX)
     }
 
     fn lower(&mut self) -> Done {
@@ -298,36 +312,8 @@ impl Core {
     }
 
     fn undo_list(&self, session_id: Option<&str>) -> Done {
-        let session = match session_id {
-            None => None,
-            Some(text) => Some(chat(text).ok_or_else(|| {
-                CommandError::new("unknown_chat", format!("{} is not the id of a chat.", shown(text)))
-            })?),
-        };
+        let session = session_id.map(chat_named).transpose()?;
         Ok(Reply::Undo { entries: self.undo.list(session.as_ref()).iter().map(UndoView::from).collect() })
-    }
-
-    async fn undo_restore(&self, mut numbers: Vec<u64>) -> Done {
-        // Newest first, whatever the order they came in: later changes lie on top of earlier ones.
-        numbers.sort_unstable_by(|a, b| b.cmp(a));
-        numbers.dedup();
-        for number in numbers {
-            let (undo, open_root) = (self.undo.clone(), self.open_root.clone());
-            let restored = tokio::task::spawn_blocking(move || undo.restore(number, &|path| open_root(path))).await;
-            match restored {
-                Ok(Ok(restored)) => {
-                    self.journal.event(None, "UNDO_RESTORED", json!({ "number": number, "path": restored.path }));
-                }
-                Ok(Err(fault)) => {
-                    return Err(CommandError::new("undo_failed", sentence(&fault.to_string())));
-                }
-                Err(_) => {
-                    return Err(CommandError::new("undo_failed", "The restore broke off. Look at the undo list."));
-                }
-            }
-        }
-        self.board.touch();
-        Ok(Reply::Done)
     }
 
     async fn audit_prune(&self, older_than: Duration) -> Done {
@@ -340,11 +326,7 @@ impl Core {
     }
 
     fn explain(&self, operations: &[String], session_id: Option<&str>) -> Done {
-        let session = session_id.map(|id| {
-            let message = format!("{} is not the id of a chat.", shown(id));
-            chat(id).ok_or_else(|| CommandError::new("unknown_chat", message))
-        });
-        let session = session.transpose()?;
+        let session = session_id.map(chat_named).transpose()?;
         let state = self.policy.get();
         let explanations = operations.iter().map(|name| {
             let message = format!("There is no operation named {}.", shown(name));
@@ -359,6 +341,12 @@ impl Core {
             Err(fault) => Err(CommandError::new("audit_unavailable", sentence(&fault.to_string()))),
         }
     }
+}
+
+/// Takes the id of a chat that need not be attached any more.
+pub(super) fn chat_named(text: &str) -> Result<SessionId, CommandError> {
+    let unknown = || CommandError::new("unknown_chat", format!("{} is not the id of a chat.", shown(text)));
+    chat(text).ok_or_else(unknown)
 }
 
 /// Tells whether this version can really do what the power covers.
@@ -392,7 +380,7 @@ fn account_fault(fault: crate::account::AccountError) -> CommandError {
 }
 
 /// Makes an error's text a sentence for a person.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
         Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str()),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use drawbridge_caps::shell::Shell;
 use drawbridge_core::{Power, SessionId, escape_outside_text};
 use drawbridge_policy::{Network, ShellMode};
+use drawbridge_store::undo::UndoStore;
 use tokio::sync::watch;
 
 use super::commands::is_built;
@@ -15,7 +16,7 @@ use crate::consent::Broker;
 use crate::journal::Journal;
 use crate::policy_cell::PolicyCell;
 use crate::sessions::Sessions;
-use crate::view::{ChatView, LinkState, Notice, PowerView, ShellView, Snapshot};
+use crate::view::{ChangeCounts, ChatView, LinkState, Notice, PowerView, ShellView, Snapshot};
 
 /// Changes are gathered for so long, so that a flood costs about twenty pictures a second.
 const GATHER: Duration = Duration::from_millis(50);
@@ -29,6 +30,7 @@ pub(super) struct Sources {
     pub(super) board: Arc<Board>,
     pub(super) account: Account,
     pub(super) shell: Arc<Shell>,
+    pub(super) undo: Arc<UndoStore>,
     /// The chat of a data link started by hand, with its folder.
     pub(super) legacy: Option<(SessionId, String)>,
 }
@@ -43,7 +45,7 @@ impl Sources {
                 mode: policy.mode(power).name().to_owned(),
                 locked_by: policy.locked_off.get(&power).map(|by| escape_outside_text(by)),
                 built: is_built(power),
-                running: 0,
+                running: self.board.running_now(power),
             })
             .collect();
         let broken = policy.broken.as_ref().map(|fault| Notice {
@@ -68,6 +70,9 @@ impl Sources {
                 last_used_ms: 0,
                 ..ChatView::default()
             });
+        }
+        for chat in &mut chats {
+            self.tell_doings(chat);
         }
         Snapshot {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -98,9 +103,27 @@ impl Sources {
             rules: Vec::new(),
             offered_folder: None,
             browse_roots: Vec::new(),
-            last_raise: None,
-            notices: Vec::new(),
+            last_raise: self.board.last_raise(),
+            notices: self.board.notices(),
             window_wanted: self.board.window_wanted(),
+        }
+    }
+}
+
+impl Sources {
+    /// Adds what a chat did in this run and what of it can be taken back.
+    fn tell_doings(&self, chat: &mut ChatView) {
+        let doings = self.board.doings(&chat.session_id);
+        chat.last_operation = doings.last_operation;
+        chat.powers_used = doings.powers.iter().map(|power| power.name().to_owned()).collect();
+        if let Ok(session) = SessionId::parse(&chat.session_id) {
+            let counts = self.undo.counts(&session);
+            chat.changes = ChangeCounts {
+                created: counts.created,
+                written: counts.replaced,
+                moved: counts.moved,
+                deleted: counts.deleted,
+            };
         }
     }
 }

@@ -1,0 +1,108 @@
+//! Commands that take long: they run beside the engine's task, so that a raise never waits for one.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::Core;
+use super::activity::{self, Search};
+use super::commands::Done;
+use super::publish::Publisher;
+use super::restore::{self, Restorer};
+use crate::handle::{Answer, CommandError, Reply};
+use crate::view::ActivityFilter;
+
+/// So many run at once. More are refused: each holds a thread.
+const MOST: usize = 8;
+
+/// A command's work, which blocks.
+pub(super) type Job = Box<dyn FnOnce() -> Done + Send>;
+
+/// What came of taking a command.
+pub(super) enum Todo {
+    /// It is done.
+    Now(Reply),
+    /// It is done beside the engine's task.
+    Aside(Job),
+}
+
+/// The commands that run aside.
+pub(super) struct Aside {
+    tasks: JoinSet<()>,
+    /// Fires when the engine ends.
+    stop: CancellationToken,
+    search: Arc<Search>,
+}
+
+impl Aside {
+    pub(super) fn new() -> Self {
+        Self { tasks: JoinSet::new(), stop: CancellationToken::new(), search: Arc::default() }
+    }
+
+    /// Runs a job and answers.
+    pub(super) fn start(&mut self, job: Job, answer: Answer, publish: Publisher) {
+        while self.tasks.try_join_next().is_some() {}
+        if self.tasks.len() >= MOST {
+            let busy = "Drawbridge is busy with other requests of this kind. Try again in a moment.";
+            let _ = answer.send(Err(CommandError::new("busy", busy)));
+            return;
+        }
+        self.tasks.spawn(async move {
+            let broke_off =
+                |_| Err(CommandError::new("broke_off", "This broke off. The log of the program tells why."));
+            let done = tokio::task::spawn_blocking(job).await.unwrap_or_else(broke_off);
+            publish.now();
+            let _ = answer.send(done);
+        });
+    }
+
+    /// Waits for what runs. A restore ends with the change at hand.
+    pub(super) async fn end(&mut self) {
+        self.stop.cancel();
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+impl Core {
+    pub(super) fn activity_page(&self, filter: ActivityFilter, skip: u64, limit: u32) -> Job {
+        let (search, journal) = (self.aside.search.clone(), self.journal.clone());
+        Box::new(move || search.page(&journal, &filter, skip, limit))
+    }
+
+    pub(super) fn audit_record(&self, seq: u64, file: Option<String>) -> Job {
+        let (journal, policy) = (self.journal.clone(), self.policy.get());
+        Box::new(move || activity::record(&journal, &policy, seq, file.as_deref()))
+    }
+
+    pub(super) fn audit_verify(&self) -> Job {
+        let journal = self.journal.clone();
+        Box::new(move || activity::verify(&journal))
+    }
+
+    pub(super) fn audit_export(&self, path: String) -> Job {
+        let journal = self.journal.clone();
+        Box::new(move || activity::export(&journal, &path))
+    }
+
+    pub(super) fn undo_restore(&self, numbers: Vec<u64>) -> Job {
+        let restorer = self.restorer();
+        Box::new(move || restore::numbers(&restorer, numbers))
+    }
+
+    pub(super) fn undo_restore_chat(&self, session_id: &str) -> Result<Job, CommandError> {
+        let session = super::commands::chat_named(session_id)?;
+        let restorer = self.restorer();
+        Ok(Box::new(move || restore::chat(&restorer, &session)))
+    }
+
+    fn restorer(&self) -> Restorer {
+        Restorer {
+            undo: self.undo.clone(),
+            open_root: self.open_root.clone(),
+            journal: self.journal.clone(),
+            board: self.board.clone(),
+            stop: self.aside.stop.clone(),
+        }
+    }
+}
