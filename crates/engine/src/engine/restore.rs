@@ -14,6 +14,9 @@ use crate::handle::{CommandError, Reply};
 use crate::journal::Journal;
 use crate::view::PromptDetail;
 
+/// So many failures are told one by one.
+const MOST_TOLD: usize = 200;
+
 /// What a restore needs.
 pub(super) struct Restorer {
     pub(super) undo: Arc<UndoStore>,
@@ -87,6 +90,11 @@ pub(super) fn chat(restorer: &Restorer, session: &SessionId) -> Done {
             }
         };
         failed.push(PromptDetail { label: escape_outside_text(&entry.path), value: escape_outside_text(&why) });
+    }
+    if failed.len() > MOST_TOLD {
+        let more = format!("{} more could not be taken back.", failed.len() - MOST_TOLD);
+        failed.truncate(MOST_TOLD);
+        failed.push(PromptDetail { label: "…".to_owned(), value: more });
     }
     restorer.board.touch();
     Ok(Reply::Restored { count, failed })
