@@ -24,6 +24,9 @@ const SIZES = new Set(['size', 'size_before']);
 const NUMBERS = new Set(['more_arguments', 'new_folders', 'entries', 'entries_at_least']);
 const WARN = new Set(['program_not_found', 'more_arguments', 'recursive', 'replaces', 'walls.full']);
 
+/** Where it happens: stands before what changes there. */
+export const isPlace = (row: Row): boolean => ['path', 'target', 'to', 'to_target'].includes(row.label);
+
 /** Returns the first fact of a label. */
 export const fact = (prompt: PromptView, label: string): string | undefined => prompt.details.find((one) => one.label === label)?.value;
 

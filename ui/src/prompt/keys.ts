@@ -5,6 +5,8 @@ export interface KeyTargets {
   box: () => HTMLElement;
   /** The part that scrolls, if the page itself does not. */
   scroller: () => HTMLElement | undefined;
+  /** The end of what must be read, until it has been in sight. */
+  end: () => Element | null;
   escape: () => unknown;
 }
 
@@ -20,7 +22,7 @@ export function onKey(targets: KeyTargets): (event: KeyboardEvent) => void {
   };
 }
 
-function handled(event: KeyboardEvent, { box, scroller, escape }: KeyTargets): boolean {
+function handled(event: KeyboardEvent, { box, scroller, end, escape }: KeyTargets): boolean {
   if (event.altKey) return !event.repeat && press(box(), event.code);
   if (event.ctrlKey || event.metaKey) return false;
   switch (event.key) {
@@ -36,7 +38,7 @@ function handled(event: KeyboardEvent, { box, scroller, escape }: KeyTargets): b
         event.key === 'ArrowLeft' ? -1 : 1,
       );
     default:
-      return scroll(event.key, scroller());
+      return scroll(event.key, scroller(), end());
   }
 }
 
@@ -60,7 +62,11 @@ function turn(ring: HTMLElement[], by: 1 | -1): boolean {
   return next !== undefined;
 }
 
-function scroll(key: string, scroller: HTMLElement | undefined): boolean {
+function scroll(key: string, scroller: HTMLElement | undefined, end: Element | null): boolean {
+  if (key === 'End' && end) {
+    end.scrollIntoView({ block: 'end' });
+    return true;
+  }
   const inner = scroller && scroller.scrollHeight > scroller.clientHeight ? scroller : document.documentElement;
   const page = inner.clientHeight * 0.9;
   const by: Record<string, number> = {

@@ -14,7 +14,7 @@ export function nameOf(path: string): string {
   const letters = [...parts(path).name];
   const half = (NAME_CHARS - 1) / 2;
   const short = letters.length > NAME_CHARS ? `${letters.slice(0, Math.ceil(half)).join('')}…${letters.slice(-Math.floor(half)).join('')}` : letters.join('');
-  return RIGHT_TO_LEFT.test(short) ? `\u2068${short}\u2069` : short;
+  return RIGHT_TO_LEFT.test(short) ? `\u2066${short}\u2069` : short;
 }
 
 /** The question in one sentence. The engine's own English one where no words are known for the operation. */
