@@ -86,6 +86,7 @@ export class Feed {
     this.#headBusy = true;
     void this.#ask(0, this.#following ? PAGE / 2 : 1, () => {
       this.#headBusy = false;
+      this.#fetch();
       if (this.#headWanted) {
         this.#headWanted = false;
         this.refresh();
@@ -106,10 +107,13 @@ export class Feed {
     while (first < to && this.#rows.has(this.count - 1 - first)) first += 1;
     if (first >= to) return;
     this.#pageBusy = true;
+    const place = this.count - 1 - first;
+    const before = this.total;
     // Newer acts may come before the answer and push everything down: the page reaches further than what is looked at.
     void this.#ask(first + this.fresh, PAGE, () => {
       this.#pageBusy = false;
-      this.#fetch();
+      // A row that does not come although nothing moved will not come by asking again.
+      if (this.#rows.has(place) || this.total !== before) this.#fetch();
     });
   }
 
