@@ -19,7 +19,7 @@ use drawbridge_core::{Clock, CommandLine, CommandOp, OpError, Operation, Outcome
 use drawbridge_os::process::{ProgramIdentity, Start};
 use drawbridge_os::root::{Last, PathFault, Reached, Root};
 use drawbridge_os::sandbox::{self, CheckedFolder, ConfineHelper, Reach, SandboxState, Walls};
-use drawbridge_policy::{Network, Permit, ShellMode};
+use drawbridge_policy::{Network, Permit, Programs, ShellMode};
 use futures_util::future::BoxFuture;
 
 use crate::{Capability, RunCtx, Shown};
@@ -163,7 +163,27 @@ impl Shell {
         Ok(Preview { program, folder })
     }
 
-    async fn execute(self: &Shell, op: CommandOp, ctx: RunCtx) -> Result<Outcome, OpError> {
+    /// Finds the programs that a command means, in the very way in which it would be started. One that lies in an attached
+    /// folder, where an agent can replace it, stays unknown. Reads the disk.
+    #[must_use]
+    pub fn programs(&self, op: &CommandOp, root: &Root, attached: &[PathBuf]) -> Programs {
+        let path = environment::baseline_path(&self.control.get().inherited);
+        let Ok((_, folder)) = working_folder(root, op.cwd.as_deref()) else { return Programs::unknown() };
+        let trusted = |found: Result<lookup::Words, OpError>| {
+            let program: PathBuf = found.ok()?.0.components().collect();
+            let real = std::fs::canonicalize(&program).ok()?;
+            let mut folders = attached.iter().map(PathBuf::as_path).chain([Path::new(root.path())]);
+            let inside = folders.any(|folder| real.starts_with(folder) || program.starts_with(folder));
+            if inside { None } else { program.into_os_string().into_string().ok() }
+        };
+        Programs::find(
+            op,
+            |kind| trusted(lookup::shell(kind, "", &path)),
+            |word| trusted(lookup::argv(&[word.to_owned()], &path, &folder.path)),
+        )
+    }
+
+    async fn execute(self: &Shell, op: CommandOp, programs: &Programs, ctx: RunCtx) -> Result<Outcome, OpError> {
         if ctx.cancel.is_cancelled() {
             return Err(OpError::Cancelled);
         }
@@ -175,6 +195,10 @@ impl Shell {
         let mut env = environment::whole(&settings.inherited, &op.env);
         let path = environment::baseline_path(&settings.inherited);
         let (program, name, args) = find(&op, &path, &place)?;
+        let started: PathBuf = program.components().collect();
+        if programs.started().is_some_and(|permitted| Path::new(permitted) != started) {
+            return Err(OpError::ChangedSinceAsked { power: Power::Shell });
+        }
         if let Some(Shown::Command(shown)) = &ctx.shown {
             let now = Preview { program: identity_of(&program), folder: place.clone() };
             if now != *shown {
@@ -208,8 +232,9 @@ impl Capability for Shell {
 
     fn run<'a>(&'a self, permit: Permit, ctx: RunCtx) -> BoxFuture<'a, Result<Outcome, OpError>> {
         Box::pin(async move {
+            let programs = permit.programs().clone();
             match permit.into_operation() {
-                Operation::Command(op) => self.execute(op, ctx).await,
+                Operation::Command(op) => self.execute(op, &programs, ctx).await,
                 Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => {
                     Err(OpError::Internal("an operation that is no command came to the shell".to_owned()))
                 }

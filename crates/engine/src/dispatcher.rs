@@ -8,9 +8,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use drawbridge_caps::{Capability, RunCtx};
-use drawbridge_core::{Clock, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId};
-use drawbridge_os::root::Root;
-use drawbridge_policy::{Explanation, Permit, Question, Verdict, authorize};
+use drawbridge_core::{Clock, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId, SessionOp};
+use drawbridge_os::root::{DirectoryIdentity, Root};
+use drawbridge_policy::{Decision, Explanation, Permit, Programs, Verdict, authorize_resolved, decide};
 use drawbridge_proto::executor::codec::{Reply, ReplyContext};
 use drawbridge_store::audit::RecordResult;
 use futures_util::FutureExt as _;
@@ -18,10 +18,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::board::Board;
-use crate::consent::{Asker, Broker};
+use crate::consent::Asker;
+use crate::consent::ask::{Desk, Sealed};
 use crate::journal::Journal;
 use crate::policy_cell::PolicyCell;
-use crate::prompts;
 use crate::record::{self, Facts};
 use crate::sessions::Sessions;
 use crate::view::{ActivityRow, WhyView};
@@ -55,7 +55,7 @@ pub(crate) struct Job {
 /// What the dispatcher is made of.
 pub(crate) struct Parts {
     pub(crate) policy: Arc<PolicyCell>,
-    pub(crate) broker: Arc<Broker>,
+    pub(crate) desk: Desk,
     pub(crate) journal: Arc<Journal>,
     pub(crate) board: Arc<Board>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -63,8 +63,6 @@ pub(crate) struct Parts {
     pub(crate) shell: Arc<dyn Capability>,
     pub(crate) browser: Arc<dyn Capability>,
     pub(crate) sessions: Arc<Sessions>,
-    /// The platform's address, for questions.
-    pub(crate) platform: String,
 }
 
 /// The dispatcher. One for the whole engine.
@@ -130,49 +128,64 @@ impl Dispatcher {
         job: Job,
         chat: Option<SessionId>,
     ) -> (Result<Outcome, OpError>, Option<Explanation>) {
-        let policy = self.parts.policy.get();
-        let ctx = RunCtx { root: job.root.clone(), limits: job.limits, cancel: job.cancel.clone(), shown: None };
-        let permit = match authorize(&policy, job.operation, chat) {
-            Verdict::Allowed(permit) => permit,
+        let mut ctx = RunCtx { root: job.root, limits: job.limits, cancel: job.cancel, shown: None };
+        let on_data_link = job.session.is_some();
+        let (permit, bound) = match self.authorize(job.operation, chat, ctx.root.as_ref()).await {
+            Verdict::Allowed(permit) => (permit, None),
             Verdict::Denied(error, explanation) => return (Err(error), Some(explanation)),
             Verdict::Ask(question) => {
                 let explanation = question.explanation().clone();
                 let asker = Asker {
                     link: job.link,
                     max_open: (job.limits.max_concurrent as usize).saturating_sub(1),
-                    patience: if job.session.is_some() { DATA_PATIENCE } else { CONTROL_PATIENCE },
-                    cancel: job.cancel.clone(),
+                    patience: if on_data_link { DATA_PATIENCE } else { CONTROL_PATIENCE },
+                    cancel: ctx.cancel.clone(),
                 };
-                match self.ask(question, job.root.as_deref(), &asker).await {
-                    Ok(permit) => permit,
+                match self.parts.desk.ask(question, ctx.root.as_ref(), &asker).await {
+                    Ok(granted) => {
+                        ctx.shown = granted.expected;
+                        (granted.permit, Some(Bound { sealed: granted.sealed, folder: granted.folder }))
+                    }
                     Err(error) => return (Err(error), Some(explanation)),
                 }
             }
         };
         let explanation = Some(permit.explanation().clone());
-        let result = self.run_permitted(permit, ctx, job.session.is_some(), &job.queued).await;
+        let result = self.run_permitted(permit, bound, ctx, on_data_link, &job.queued).await;
         (result, explanation)
     }
 
-    async fn ask(&self, question: Question, root: Option<&Root>, asker: &Asker) -> Result<Permit, OpError> {
-        if let Operation::Session(op) = question.operation() {
-            self.parts.sessions.check_before_asking(op)?;
-        }
-        let facts =
-            prompts::describe(&question, root, &self.parts.platform, &self.parts.policy.get(), &self.parts.sessions)?;
-        self.parts.journal.consent_asked(question.session(), question.operation().name(), question.power());
-        let _held = self.parts.sessions.hold_browse(question.operation());
-        self.parts.broker.ask(question, facts, asker).await
+    /// Decides. For a command that may ask, the programs that it means are found first, since rules are bound to them.
+    async fn authorize(&self, operation: Operation, chat: Option<SessionId>, root: Option<&Arc<Root>>) -> Verdict {
+        let programs = match &operation {
+            Operation::Command(op)
+                if decide(&self.parts.policy.get(), &operation, chat.as_ref()).decision == Decision::Ask =>
+            {
+                self.parts.desk.programs(op, root).await
+            }
+            Operation::Command(_) | Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => {
+                Programs::unknown()
+            }
+        };
+        authorize_resolved(&self.parts.policy.get(), operation, chat, programs)
     }
 
     async fn run_permitted(
         &self,
         permit: Permit,
+        bound: Option<Bound>,
         ctx: RunCtx,
         on_data_link: bool,
         queued: &AtomicU32,
     ) -> Result<Outcome, OpError> {
-        let _slot = if on_data_link { Some(self.slot(&ctx.cancel, queued).await?) } else { None };
+        let folder = bound.as_ref().and_then(|bound| bound.folder);
+        let (slot, waited) = if on_data_link { self.slot(&ctx.cancel, queued).await? } else { (None, false) };
+        let _slot = slot;
+        let permit = match bound {
+            // The answer was checked right before; only a wait for the slot makes that old.
+            Some(bound) if waited => self.parts.desk.recheck(permit, bound.sealed, ctx.root.as_ref()).await?,
+            Some(_) | None => permit,
+        };
         if ctx.cancel.is_cancelled() {
             return Err(OpError::Cancelled);
         }
@@ -184,15 +197,24 @@ impl Dispatcher {
             Operation::File(_) => self.parts.files.run(permit, ctx).await,
             Operation::Command(_) => self.parts.shell.run(permit, ctx).await,
             Operation::Browse(_) => self.parts.browser.run(permit, ctx).await,
-            Operation::Session(_) => self.parts.sessions.run(permit).await,
+            Operation::Session(op) => {
+                if let SessionOp::Detach { session } = op {
+                    self.parts.desk.broker.forget_chat(session);
+                }
+                self.parts.sessions.run(permit, folder).await
+            }
         }
     }
 
-    /// Waits for one of the machine-wide slots.
-    async fn slot(&self, cancel: &CancellationToken, queued: &AtomicU32) -> Result<OwnedSemaphorePermit, OpError> {
+    /// Waits for one of the machine-wide slots. Tells whether that took any time.
+    async fn slot(
+        &self,
+        cancel: &CancellationToken,
+        queued: &AtomicU32,
+    ) -> Result<(Option<OwnedSemaphorePermit>, bool), OpError> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner).clone();
         if let Ok(slot) = slots.clone().try_acquire_owned() {
-            return Ok(slot);
+            return Ok((Some(slot), false));
         }
         queued.fetch_add(1, Ordering::Relaxed);
         let slot = tokio::select! {
@@ -200,7 +222,7 @@ impl Dispatcher {
             () = cancel.cancelled() => Err(OpError::Cancelled),
         };
         queued.fetch_sub(1, Ordering::Relaxed);
-        slot
+        slot.map(|slot| (Some(slot), true))
     }
 
     /// Writes the audit record and the row for the window. False when the log could not be written.
@@ -269,6 +291,13 @@ impl Dispatcher {
         });
         written
     }
+}
+
+/// What a yes holds for.
+struct Bound {
+    sealed: Sealed,
+    /// The folder of an attachment.
+    folder: Option<DirectoryIdentity>,
 }
 
 /// What happened, for the log and the window.

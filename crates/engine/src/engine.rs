@@ -4,9 +4,11 @@
 //! [`publish`]. What takes long runs [`aside`].
 
 mod activity;
+mod answers;
 mod aside;
 mod build;
 mod commands;
+mod folders;
 mod options;
 mod publish;
 mod restore;
@@ -20,6 +22,7 @@ use drawbridge_caps::shell::Shell;
 use drawbridge_core::{Clock, SessionId};
 use drawbridge_os::root::{Root, RootFault};
 use drawbridge_proto::executor::machine::HaltKind;
+use drawbridge_store::settings::Settings;
 use drawbridge_store::state_dir::Owner;
 use drawbridge_store::undo::UndoStore;
 use serde_json::json;
@@ -39,6 +42,7 @@ use crate::view::{AccountState, LinkState, LinkView};
 
 use aside::{Aside, Todo};
 use build::LegacySession;
+use folders::FolderChoice;
 pub use options::{EngineOptions, Host, Overlay};
 use publish::Publisher;
 pub use start_error::StartError;
@@ -110,6 +114,10 @@ impl Engine {
 
 /// What the engine's task owns.
 struct Core {
+    settings: Arc<Settings>,
+    /// What flags and configuration say over the stored settings.
+    overlay: Overlay,
+    can_ask: bool,
     policy: Arc<PolicyCell>,
     broker: Arc<Broker>,
     sessions: Arc<Sessions>,
@@ -121,6 +129,7 @@ struct Core {
     shared: Arc<Shared>,
     shell: Arc<Shell>,
     open_root: OpenRoot,
+    folders: Arc<FolderChoice>,
     /// A data link started by hand instead of the control link.
     legacy: Option<LegacySession>,
     /// A headless engine ends when its main link ends for good.
@@ -241,6 +250,15 @@ impl Core {
             main.order(order);
         }
         self.sessions.renew_all(order);
+    }
+
+    /// What is offered to one chat has changed: its data link says HELLO again.
+    fn renew_chat(&self, session: &SessionId, at_once: bool) {
+        let order = if at_once { Order::RenewNow } else { Order::Renew };
+        match (&self.main, &self.legacy) {
+            (Some(main), Some(legacy)) if legacy.session == *session => main.order(order),
+            _ => self.sessions.renew(session, order),
+        }
     }
 
     async fn go_round(&mut self) {

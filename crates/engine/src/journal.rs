@@ -13,6 +13,7 @@ use drawbridge_store::audit::{Appended, AuditFault, AuditLog, Record, RecordResu
 use serde_json::{Map, Value, json};
 
 use crate::board::Board;
+use crate::consent::Ledger;
 use crate::view::{AuditView, Notice};
 
 /// The pen.
@@ -118,10 +119,6 @@ impl Journal {
         self.event(session, "CONFIG_RELOADED", json!({ "granted_capabilities": granted }));
     }
 
-    pub(crate) fn consent_asked(&self, session: Option<&SessionId>, operation: &str, power: Power) {
-        self.event(session, "CONSENT_ASKED", json!({ "operation": operation, "power": power.name() }));
-    }
-
     /// Syncs the log and writes its head down. Blocks.
     pub(crate) fn close(&self) {
         self.log.close();
@@ -152,6 +149,17 @@ impl Journal {
             tracing::error!(%fault, "the audit log failed");
             self.board.set_trouble(Some(Notice { code: "audit_unavailable".to_owned(), message: fault.to_string() }));
         }
+    }
+}
+
+impl Ledger for Journal {
+    fn asked(&self, session: Option<&SessionId>, power: Power, operation: &str) -> bool {
+        self.event(session, "CONSENT_ASKED", json!({ "operation": operation, "power": power.name() }))
+    }
+
+    fn answered(&self, session: Option<&SessionId>, power: Power, operation: &str, answer: &str) -> bool {
+        let details = json!({ "operation": operation, "power": power.name(), "answer": answer });
+        self.event(session, "CONSENT_ANSWERED", details)
     }
 }
 

@@ -16,10 +16,12 @@ mod policy_cell;
 pub mod prefs;
 mod prompts;
 mod record;
+mod rule_list;
 mod sessions;
 pub mod token_vault;
 pub mod view;
 
 pub use drawbridge_proto::executor::dialer::Backoff;
 pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
+pub use prompts::{PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Reply};

@@ -1,91 +1,259 @@
 //! What a question shows: plain words first, exact facts below, all of it safe to show (DESIGN §4).
+//!
+//! Facts are label and value; labels are keys ([`label`]), for which the window has the words. Nothing here decides
+//! anything, and nothing of it reaches a log.
 
-use drawbridge_core::{
-    CommandLine, CommandOp, FileOp, OpError, Operation, Power, PowerMode, SessionOp, escape_outside_text,
-};
-use drawbridge_os::root::Root;
+mod diff;
+mod label;
+
+use std::path::Path;
+
+use drawbridge_caps::shell::Preview;
+use drawbridge_core::{CommandLine, CommandOp, FileOp, OpError, Operation, PowerMode, SessionOp, escape_outside_text};
+use drawbridge_os::root::Kind;
 use drawbridge_policy::{Network, PolicyState, Question, ShellMode};
 
-use crate::consent::PromptFacts;
+use crate::consent::seal::{ENTRIES_COUNTED, Scene, Seen, Sighted};
 use crate::record;
-use crate::sessions::Sessions;
-use crate::view::PromptDetail;
+use crate::view::{DiffView, PromptDetail};
 
-/// Characters of one detail that are carried to the window. The window scrolls; nothing is cut below this.
+use label::Label;
+pub use label::{PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};
+
+/// Characters of one fact that are carried to the window. The window scrolls; nothing is cut below this.
 const DETAIL_CHARS: usize = 20_000;
-/// Arguments shown one by one.
-const MAX_ARGUMENTS: usize = 200;
+/// Characters of all words of a command together.
+const ARGV_CHARS: usize = 100_000;
+/// Words shown one by one.
+const MAX_WORDS: usize = 200;
 
-/// Describes a question.
+/// What a question shows besides who asks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PromptFacts {
+    /// The platform's address, safe to show.
+    pub(crate) platform: String,
+    /// One plain sentence, safe to show.
+    pub(crate) summary: String,
+    /// Exact facts, safe to show.
+    pub(crate) details: Vec<PromptDetail>,
+    /// The words of a command, safe to show.
+    pub(crate) argv: Vec<String>,
+    /// What an overwrite changes.
+    pub(crate) diff: Option<DiffView>,
+    /// The folder that would be attached, safe to show.
+    pub(crate) folder: Option<String>,
+    /// "Allow for this chat" may be offered.
+    pub(crate) can_allow_chat: bool,
+    /// The words that "Always allow" would allow, safe to show.
+    pub(crate) always: Option<Vec<String>>,
+}
+
+/// Describes a question and what it is bound to. Reads the disk.
 ///
 /// # Errors
-/// When the folder asked about is gone or the reference has expired.
-pub(crate) fn describe(
-    question: &Question,
-    root: Option<&Root>,
-    platform: &str,
-    policy: &PolicyState,
-    sessions: &Sessions,
-) -> Result<PromptFacts, OpError> {
-    let mut details = Vec::new();
+/// What the operation would fail with whatever the person says.
+pub(crate) fn describe(question: &Question, scene: &Scene) -> Result<(PromptFacts, Sighted), OpError> {
+    let sighted = Sighted::of(question.operation(), scene)?;
+    let once_per_chat = question.explanation().rule.parts().mode == Some(PowerMode::AskOncePerChat);
+    let mut facts = PromptFacts {
+        platform: escape_outside_text(&scene.platform),
+        summary: record::sentence(question.operation()),
+        can_allow_chat: once_per_chat && question.session().is_some() && !is_attach(question.operation()),
+        ..PromptFacts::default()
+    };
     match question.operation() {
-        Operation::File(op) => file(op, &mut details),
-        Operation::Command(op) => command(op, root, policy, &mut details),
-        Operation::Browse(_) => {}
-        Operation::Session(op) => match op {
-            SessionOp::Attach { place, .. } => push(&mut details, "folder", &sessions.folder_of(place)?),
-            SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. } => {}
+        Operation::File(op) => file(op, &sighted.paths, &mut facts),
+        Operation::Command(op) => command(op, sighted.seal.command(), &scene.policy, &mut facts),
+        Operation::Session(SessionOp::Attach { .. }) => {
+            if let Some((path, identity)) = sighted.seal.folder() {
+                let offered = scene.sessions.is_offered(path, *identity);
+                attach(path, offered, false, &mut facts);
+            }
+        }
+        Operation::Browse(_)
+        | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {}
+    }
+    Ok((facts, sighted))
+}
+
+fn is_attach(operation: &Operation) -> bool {
+    matches!(operation, Operation::Session(SessionOp::Attach { .. }))
+}
+
+/// The facts of a folder to attach. `chosen`: in the place of another one.
+pub(crate) fn attach(path: &str, offered: bool, chosen: bool, facts: &mut PromptFacts) {
+    let details = &mut facts.details;
+    details.clear();
+    push(details, Label::Folder, path);
+    if offered {
+        push(details, Label::Offered, "yes");
+    }
+    if chosen {
+        push(details, Label::Chosen, "yes");
+    }
+    facts.folder = Some(shown(path).0);
+}
+
+fn file(op: &FileOp, paths: &[Seen], facts: &mut PromptFacts) {
+    let details = &mut facts.details;
+    push(details, Label::Path, op.path());
+    let Some(seen) = paths.first() else { return };
+    if seen.text != op.path() {
+        push(details, Label::Target, &seen.text);
+    }
+    push(details, Label::Kind, kind(seen));
+    match op {
+        FileOp::Write { content, .. } => {
+            facts.diff = write(content, seen, details);
+        }
+        FileOp::Delete { recursive, .. } => {
+            size(seen, details);
+            entries(seen, details);
+            if *recursive && kind(seen) == "folder" {
+                push(details, Label::Recursive, "yes");
+            }
+        }
+        FileOp::Move { dst, .. } => {
+            size(seen, details);
+            push(details, Label::To, dst);
+            if let Some(target) = paths.get(1) {
+                if target.text != *dst {
+                    push(details, Label::ToTarget, &target.text);
+                }
+                if target.facts.is_some() {
+                    push(details, Label::Replaces, kind(target));
+                    if let Some(facts) = target.facts.filter(|facts| facts.kind == Kind::File) {
+                        push(details, Label::SizeBefore, &facts.size_bytes.to_string());
+                    }
+                }
+            }
+        }
+        FileOp::Read { .. } => size(seen, details),
+        FileOp::Stat { .. } | FileOp::List { .. } => {}
+    }
+}
+
+/// The facts of a write, and what it changes.
+fn write(content: &[u8], seen: &Seen, details: &mut Vec<PromptDetail>) -> Option<DiffView> {
+    push(details, Label::Size, &content.len().to_string());
+    if seen.missing_folders > 0 {
+        push(details, Label::NewFolders, &seen.missing_folders.to_string());
+    }
+    let before = seen.facts.filter(|facts| facts.kind == Kind::File)?;
+    push(details, Label::SizeBefore, &before.size_bytes.to_string());
+    let Some(old) = seen.content.as_deref().filter(|_| content.len() as u64 <= diff::MAX_BYTES) else {
+        return Some(diff::too_large());
+    };
+    let view = diff::between(old, content);
+    if view.is_none() {
+        push(details, Label::Content, "binary");
+    }
+    view
+}
+
+fn size(seen: &Seen, details: &mut Vec<PromptDetail>) {
+    if let Some(facts) = seen.facts.filter(|facts| facts.kind == Kind::File) {
+        push(details, Label::Size, &facts.size_bytes.to_string());
+    }
+}
+
+fn entries(seen: &Seen, details: &mut Vec<PromptDetail>) {
+    if kind(seen) == "folder" {
+        let label = if seen.entries >= ENTRIES_COUNTED { Label::EntriesAtLeast } else { Label::Entries };
+        push(details, label, &seen.entries.to_string());
+    }
+}
+
+const fn kind(seen: &Seen) -> &'static str {
+    match &seen.facts {
+        None => "missing",
+        Some(facts) => match facts.kind {
+            Kind::File => "file",
+            Kind::Folder => "folder",
+            Kind::Link => "link",
+            Kind::Other => "other",
         },
     }
-    let once_per_chat = policy.mode(question.power()) == PowerMode::AskOncePerChat;
-    Ok(PromptFacts {
-        platform: escape_outside_text(platform),
-        summary: record::sentence(question.operation()),
-        details,
-        can_allow_chat: once_per_chat && question.session().is_some() && question.power() != Power::Attach,
-    })
 }
 
-fn file(op: &FileOp, details: &mut Vec<PromptDetail>) {
-    push(details, "path", op.path());
-    match op {
-        FileOp::Write { content, .. } => push(details, "bytes", &content.len().to_string()),
-        FileOp::Move { dst, .. } => push(details, "to", dst),
-        FileOp::Delete { recursive: true, .. } => push(details, "with everything inside", "yes"),
-        FileOp::Read { .. } | FileOp::Stat { .. } | FileOp::List { .. } | FileOp::Delete { .. } => {}
-    }
-}
-
-fn command(op: &CommandOp, root: Option<&Root>, policy: &PolicyState, details: &mut Vec<PromptDetail>) {
-    match &op.line {
+fn command(op: &CommandOp, preview: Option<&Preview>, policy: &PolicyState, facts: &mut PromptFacts) {
+    let details = &mut facts.details;
+    let asked = match &op.line {
         CommandLine::Shell { command, shell } => {
-            push(details, "shell", shell.name());
-            push(details, "command", command);
+            push(details, Label::Command, command);
+            push(details, Label::Shell, shell.name());
+            shell.name()
         }
-        CommandLine::Argv(argv) => {
-            for (index, argument) in argv.iter().take(MAX_ARGUMENTS).enumerate() {
-                push(details, if index == 0 { "program" } else { "argument" }, argument);
+        CommandLine::Argv(words) => {
+            facts.argv = argv(words);
+            if words.len() > MAX_WORDS {
+                push(details, Label::MoreArguments, &(words.len() - MAX_WORDS).to_string());
             }
-            if argv.len() > MAX_ARGUMENTS {
-                push(details, "more arguments", &(argv.len() - MAX_ARGUMENTS).to_string());
+            words.first().map_or("", String::as_str)
+        }
+    };
+    match preview.and_then(|preview| preview.program.as_ref()) {
+        Some(program) => {
+            push(details, Label::Program, &program.path.to_string_lossy());
+            if let Ok(real) = std::fs::canonicalize(&program.path)
+                && real != program.path
+            {
+                push(details, Label::ProgramTarget, &real.to_string_lossy());
             }
         }
+        None => push(details, Label::ProgramNotFound, asked),
     }
-    push(details, "working folder", op.cwd.as_deref().or(root.map(Root::path)).unwrap_or(""));
+    if let Some(preview) = preview {
+        push(details, Label::WorkingFolder, &text_of(&preview.folder.path));
+    }
     // Values may be secrets; names are enough to see what is unusual.
     for name in op.env.keys() {
-        push(details, "environment variable", name);
+        push(details, Label::EnvironmentVariable, name);
     }
-    let walls = match (policy.shell_mode, policy.shell_network) {
-        (ShellMode::Full, _) => "full access: it can do what you can do",
-        (ShellMode::Confined, Network::None) => "confined: writes only in the folder, no network",
-        (ShellMode::Confined, Network::Loopback) => "confined: writes only in the folder, its own loopback network",
-        (ShellMode::Confined, Network::All) => "confined: writes only in the folder, full network",
-    };
-    push(details, "walls", walls);
+    push(details, Label::Walls, walls(policy));
 }
 
-fn push(details: &mut Vec<PromptDetail>, label: &str, value: &str) {
+/// Each word on its own, within a bound for all of them.
+fn argv(words: &[String]) -> Vec<String> {
+    let mut left = ARGV_CHARS;
+    let shown = words.iter().take(MAX_WORDS).map(|word| {
+        let safe = escape_outside_text(word);
+        let safe = drawbridge_core::shorten_middle(&safe, left.clamp(100, DETAIL_CHARS));
+        left = left.saturating_sub(safe.chars().count());
+        safe
+    });
+    shown.collect()
+}
+
+const fn walls(policy: &PolicyState) -> &'static str {
+    match (policy.shell_mode, policy.shell_network) {
+        (ShellMode::Full, _) => "full",
+        (ShellMode::Confined, Network::None) => "confined_none",
+        (ShellMode::Confined, Network::Loopback) => "confined_loopback",
+        (ShellMode::Confined, Network::All) => "confined_all",
+    }
+}
+
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Makes a value safe to show and tells how many of its characters are left out.
+fn shown(value: &str) -> (String, usize) {
     let safe = escape_outside_text(value);
-    details.push(PromptDetail { label: label.to_owned(), value: drawbridge_core::shorten_middle(&safe, DETAIL_CHARS) });
+    let short = drawbridge_core::shorten_middle(&safe, DETAIL_CHARS);
+    if short.len() == safe.len() {
+        return (short, 0);
+    }
+    // Three characters of the short form stand for what is left out.
+    let left_out = safe.chars().count() - (short.chars().count() - 3);
+    (short, left_out)
+}
+
+fn push(details: &mut Vec<PromptDetail>, label: Label, value: &str) {
+    let (value, left_out) = shown(value);
+    details.push(PromptDetail { label: label.key().to_owned(), value });
+    if left_out > 0 {
+        details.push(PromptDetail { label: Label::LeftOut.key().to_owned(), value: left_out.to_string() });
+    }
 }

@@ -4,14 +4,15 @@
 //! of the steps, and who is alive.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use drawbridge_caps::browse::{BrowseHold, Browser};
 use drawbridge_core::{
-    Binding, BrowsePlace, Clock, OpError, Operation, Outcome, SessionId, SessionOp, escape_outside_text,
+    Binding, BrowsePlace, Clock, OpError, Operation, Outcome, Power, SessionId, SessionOp, escape_outside_text,
 };
-use drawbridge_os::root::Root;
+use drawbridge_os::root::{DirectoryIdentity, Root};
 use drawbridge_policy::{Fingerprint, GrantClaims, GrantFault, GrantKey, Permit, directory_fingerprint};
 use drawbridge_store::bindings::{Bindings, Kept};
 use serde_json::{Map, Value, json};
@@ -70,14 +71,16 @@ impl Sessions {
     }
 
     /// Runs a permitted operation on chats.
-    pub(crate) async fn run(&self, permit: Permit) -> Result<Outcome, OpError> {
+    ///
+    /// `folder` is the one that the person was shown, for an attachment that was asked about.
+    pub(crate) async fn run(&self, permit: Permit, folder: Option<DirectoryIdentity>) -> Result<Outcome, OpError> {
         let Operation::Session(op) = permit.into_operation() else {
             return Err(OpError::Internal("not an operation on chats".to_owned()));
         };
         let turn = self.turn(op.session());
         let _mine = turn.lock().await;
         match op {
-            SessionOp::Attach { session, place } => self.attach(session, &place),
+            SessionOp::Attach { session, place } => self.attach(session, &place, folder),
             SessionOp::Activate { session, revision } => self.activate(session, revision),
             SessionOp::Restore { session, root_grant } => self.restore(session, root_grant).await,
             SessionOp::Detach { session } => {
@@ -98,9 +101,23 @@ impl Sessions {
         }
     }
 
-    /// Returns the folder behind a reference, for a question.
-    pub(crate) fn folder_of(&self, place: &BrowsePlace) -> Result<String, OpError> {
-        self.parts.browser.resolve(place)
+    /// Returns the folder behind a reference and which one it is, for a question. Reads the disk.
+    pub(crate) fn folder_of(&self, place: &BrowsePlace) -> Result<(String, DirectoryIdentity), OpError> {
+        let path = self.parts.browser.resolve(place)?;
+        let root = (self.parts.open_root)(&path).map_err(|why| OpError::DirectoryUnavailable { why })?;
+        Ok((root.path().to_owned(), root.identity()))
+    }
+
+    /// Tells whether the person themselves offered this very folder for the next chat.
+    pub(crate) fn is_offered(&self, path: &str, identity: DirectoryIdentity) -> bool {
+        let offer = self.parts.browser.offered();
+        offer.is_some_and(|offer| offer.path.to_str() == Some(path) && offer.identity == identity)
+    }
+
+    /// Returns the folders of all chats.
+    pub(crate) fn attached_folders(&self) -> Vec<PathBuf> {
+        let bound = self.parts.bindings.list().into_iter().filter(|bound| bound.attached && !bound.revoked);
+        bound.map(|bound| PathBuf::from(bound.allowed_root)).collect()
     }
 
     /// Returns what the audit log needs and only the time before knows.
@@ -125,10 +142,18 @@ impl Sessions {
         }
     }
 
-    fn attach(&self, session: SessionId, place: &BrowsePlace) -> Result<Outcome, OpError> {
+    fn attach(
+        &self,
+        session: SessionId,
+        place: &BrowsePlace,
+        shown: Option<DirectoryIdentity>,
+    ) -> Result<Outcome, OpError> {
         self.refuse_if_live(&session)?;
         let path = self.parts.browser.resolve(place)?;
         let root = (self.parts.open_root)(&path).map_err(|why| OpError::DirectoryUnavailable { why })?;
+        if shown.is_some_and(|shown| shown != root.identity()) {
+            return Err(OpError::ChangedSinceAsked { power: Power::Attach });
+        }
         let issued_at = self.parts.clock.wall().seconds();
         let allowed_root = root.path().to_owned();
         let fingerprint = fingerprint_of(&root);
@@ -148,6 +173,9 @@ impl Sessions {
         let root_grant = self.parts.key.sign(&claims);
         // Only now: a failure above must not cost the browse.
         self.parts.browser.consume(&place.browse_id);
+        if self.is_offered(&allowed_root, root.identity()) {
+            self.parts.browser.offer(None);
+        }
         self.parts.board.touch();
         Ok(Outcome::Attached { binding: Binding { session, allowed_root, fingerprint, revision }, root_grant })
     }
@@ -260,6 +288,13 @@ impl Sessions {
         }
     }
 
+    /// Tells the data link of one chat that what is offered to it has changed.
+    pub(crate) fn renew(&self, session: &SessionId, order: Order) {
+        if let Some(live) = self.lock().get(session) {
+            live.link.order(order);
+        }
+    }
+
     /// Stops chats without a data request for ten minutes, and clears away links that ended by themselves. Returns
     /// whom it stopped, with their idle time.
     pub(crate) async fn sweep(&self, has_question: impl Fn(&SessionId) -> bool) -> Vec<(SessionId, Duration)> {
@@ -284,9 +319,8 @@ impl Sessions {
         let mut views: Vec<ChatView> = self
             .parts
             .bindings
-            .list()
+            .list_attached(&|id| live.keys().any(|session| session.as_str() == id))
             .into_iter()
-            .filter(|bound| bound.attached || live.contains_key(&bound.session))
             .map(|bound| {
                 let link = live.get(&bound.session).map(|live| &live.link);
                 let last_request =

@@ -1,6 +1,6 @@
 //! Permits: proof that one operation was decided.
 
-use drawbridge_core::{OpError, Operation, Power, SessionId};
+use drawbridge_core::{BrowsePlace, OpError, Operation, Power, SessionId, SessionOp};
 
 use crate::decision::{Decision, Explanation, Rule, decide_resolved};
 use crate::programs::Programs;
@@ -113,6 +113,14 @@ impl Question {
     #[must_use]
     pub fn programs(&self) -> &Programs {
         &self.programs
+    }
+
+    /// Puts the folder that the person chose in the place of the one that was asked for. Does nothing to a question about
+    /// something else.
+    pub fn choose_place(&mut self, chosen: BrowsePlace) {
+        if let Operation::Session(SessionOp::Attach { place, .. }) = &mut self.operation {
+            *place = chosen;
+        }
     }
 
     /// Turns a person's yes into a permit, if the state of this moment still lets the question be asked.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use drawbridge_caps::browse::{Browser, RootChoice, default_roots};
+use drawbridge_caps::browse::{Browser, RootChoice};
 use drawbridge_caps::files::{Files, UndoKeeper};
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
 use drawbridge_core::{Clock, Power, SessionId, SystemClock, escape_outside_text};
@@ -27,6 +27,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::aside::Aside;
+use super::folders::FolderChoice;
 use super::options::EngineOptions;
 use super::publish::{Publisher, Sources};
 use super::start_error::StartError;
@@ -34,6 +35,7 @@ use super::{Core, Engine, OpenRoot};
 use crate::account::{Account, AccountOptions, PlatformUrl};
 use crate::board::Board;
 use crate::consent::Broker;
+use crate::consent::ask::Desk;
 use crate::control::{self, ControlOptions};
 use crate::dispatcher::{self, Dispatcher};
 use crate::handle::EngineHandle;
@@ -103,13 +105,19 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     }
     let board = Arc::new(Board::new());
     let journal = Arc::new(Journal::new(opened.log, opened.log_path, board.clone()));
-    let settings = opened.settings;
+    let settings = Arc::new(opened.settings);
     let now = options.overlay.over(&opened.stored, options.can_ask);
     let shell = Arc::new(build_shell(&options, &now, clock.clone())?);
-    let persist = Box::new(move |state: &PolicyState| settings.save(state).map_err(|fault| fault.to_string()));
+    let to_save = settings.clone();
+    let persist = Box::new(move |state: &PolicyState| to_save.save(state).map_err(|fault| fault.to_string()));
     let policy = Arc::new(PolicyCell::new(opened.stored, now, persist));
-    let broker = Broker::new(policy.clone(), clock.clone(), board.clone());
-    let browser = Arc::new(Browser::new(clock.clone(), roots(&options)));
+    let broker = Broker::new(clock.clone(), board.clone(), journal.clone());
+    let browser = Arc::new(Browser::new(clock.clone(), RootChoice::nothing()));
+    let folders = Arc::new(FolderChoice::new(browser.clone(), options.browse_roots.clone()));
+    let (for_roots, its_state) = (folders.clone(), policy.get());
+    tokio::task::spawn_blocking(move || for_roots.apply(&its_state))
+        .await
+        .map_err(|fault| StartError::System { what: "the start broke off", why: fault.to_string() })?;
     let open_root = opened.open_root.clone();
     let sessions = Arc::new(Sessions::new(sessions::Parts {
         bindings: Arc::new(opened.bindings),
@@ -126,7 +134,14 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     }
     let parts = dispatcher::Parts {
         policy: policy.clone(),
-        broker: broker.clone(),
+        desk: Desk {
+            broker: broker.clone(),
+            policy: policy.clone(),
+            clock: clock.clone(),
+            shell: shell.clone(),
+            sessions: sessions.clone(),
+            platform: account.platform().shown().to_owned(),
+        },
         journal: journal.clone(),
         board: board.clone(),
         clock: clock.clone(),
@@ -134,7 +149,6 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         shell: shell.clone(),
         browser: browser.clone(),
         sessions: sessions.clone(),
-        platform: account.platform().shown().to_owned(),
     };
     let dispatcher = Arc::new(Dispatcher::new(parts, options.limits.max_concurrent));
     let hello = hello_maker(policy.clone(), opened.machine_id, &options, system, arch);
@@ -153,6 +167,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         account: account.clone(),
         shell: shell.clone(),
         undo: undo.clone(),
+        folders: folders.clone(),
         legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
@@ -165,6 +180,9 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     let stop = CancellationToken::new();
     let control_socket = serve_control(&handle, opened.socket_path, options.answer_secret.clone(), &stop);
     let core = Core {
+        settings,
+        overlay: options.overlay.clone(),
+        can_ask: options.can_ask,
         policy,
         broker,
         sessions,
@@ -176,6 +194,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         shared,
         shell,
         open_root: opened.open_root,
+        folders,
         legacy: opened.legacy,
         ends_with_link: options.headless,
         main: None,
@@ -267,14 +286,7 @@ fn build_shell(options: &EngineOptions, now: &PolicyState, clock: Arc<dyn Clock>
     Ok(Shell::new(ShellControl::new(settings), clock))
 }
 
-fn roots(options: &EngineOptions) -> RootChoice {
-    match &options.browse_roots {
-        Some(folders) => RootChoice::only(folders.clone()),
-        None => default_roots(std::env::home_dir().as_deref(), std::env::var("USER").ok().as_deref()),
-    }
-}
-
-type HelloMaker = Box<dyn Fn() -> HelloFacts + Send + Sync>;
+type HelloMaker = Box<dyn Fn(Option<&SessionId>) -> HelloFacts + Send + Sync>;
 
 fn hello_maker(
     policy: Arc<PolicyCell>,
@@ -284,11 +296,14 @@ fn hello_maker(
     arch: &'static str,
 ) -> HelloMaker {
     let display_name = machine::display_name(&options.display_name);
-    Box::new(move || {
+    Box::new(move |session| {
         let state = policy.get();
         let offered = [(Power::Files, WireCapability::Files), (Power::Shell, WireCapability::Shell)];
-        let capabilities =
-            offered.into_iter().filter(|(power, _)| state.offers(*power)).map(|(_, capability)| capability).collect();
+        let capabilities = offered
+            .into_iter()
+            .filter(|(power, _)| state.offers_in(*power, session))
+            .map(|(_, capability)| capability)
+            .collect();
         HelloFacts {
             machine_id: machine_id.clone(),
             shim_version: SHIM_VERSION.to_owned(),

@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp};
-use drawbridge_policy::{ChatAllowance, Given, Network, Origin, PolicyState, ShellMode};
+use drawbridge_policy::{Network, PolicyState, ShellMode};
 use serde_json::json;
 
+use super::answers::answer_fault;
 use super::aside::Todo;
 use super::{Core, chat};
-use crate::consent::AnswerFault;
 use crate::explain::explain;
 use crate::handle::{Command, CommandError, Reply};
 use crate::link::Order;
 use crate::record::shown;
-use crate::view::{PromptAnswer, RaiseView, UndoView};
+use crate::view::{RaiseView, UndoView};
 
 pub(super) type Done = Result<Reply, CommandError>;
 
@@ -44,8 +44,10 @@ impl Core {
             Command::Detach { session_id } => {
                 let session = self.known(&session_id)?;
                 let details = self.sessions.facts_before(&SessionOp::Detach { session: session.clone() });
+                // Before, so that a request that waits gets its answer; after, since one may have come meanwhile.
+                self.broker.forget_chat(&session);
                 self.sessions.detach_in_turn(&session).await;
-                self.forget_allowances(&session)?;
+                self.detached_in_policy(&session)?;
                 self.broker.forget_chat(&session);
                 self.journal.event(Some(&session), "DETACH_SESSION", details.into());
                 Ok(Reply::Done)
@@ -54,7 +56,7 @@ impl Core {
                 let session = self.known(&session_id)?;
                 self.broker.forget_chat(&session);
                 self.sessions.forget(&session).await.map_err(not_stored)?;
-                self.forget_allowances(&session)?;
+                self.forgotten_in_policy(&session)?;
                 self.journal.event(Some(&session), "POLICY_CHANGED", json!({ "revoked": session.as_str() }));
                 Ok(Reply::Done)
             }
@@ -90,11 +92,11 @@ impl Core {
             Command::RemoveRule { id } => self.remove_rule(&id),
             Command::SetRule { id, words, any_more } => self.set_rule(&id, &words, any_more),
             Command::SettingsAfresh => self.settings_afresh(),
-            Command::DenyPrompts
-            | Command::ChooseFolder { .. }
-            | Command::OfferFolder { .. }
-            | Command::AddBrowseRoot { .. }
-            | Command::RemoveBrowseRoot { .. } => Err(CommandError::new("not_built", "Not built yet.")),
+            Command::DenyPrompts => self.deny_prompts(),
+            Command::ChooseFolder { id, path } => return Ok(Todo::Aside(self.choose_folder(id, path))),
+            Command::OfferFolder { path } => return Ok(Todo::Aside(self.offer_folder(path))),
+            Command::AddBrowseRoot { path } => return Ok(Todo::Aside(self.add_browse_root(path))),
+            Command::RemoveBrowseRoot { path } => return Ok(Todo::Aside(self.remove_browse_root(path))),
             Command::Shutdown => Ok(Reply::Done),
         };
         done.map(Todo::Now)
@@ -144,10 +146,7 @@ impl Core {
     }
 
     fn set_power(&mut self, power: &str, mode: &str) -> Done {
-        let power = Power::from_name(power)
-            .ok_or_else(|| CommandError::new("unknown_power", format!("There is no power named {}.", shown(power))))?;
-        let mode = PowerMode::from_name(mode)
-            .ok_or_else(|| CommandError::new("unknown_mode", format!("There is no mode named {}.", shown(mode))))?;
+        let (power, mode) = (power_named(power)?, mode_named(mode)?);
         if let Some(by) = self.policy.get().locked_off.get(&power) {
             return Err(CommandError::new("locked", format!("This power is switched off by {}.", shown(by))));
         }
@@ -161,6 +160,10 @@ impl Core {
             .change(|state| {
                 state.modes.insert(power, mode);
                 state.chat_allowances.retain(|allowance, _| allowance.power != power);
+                if mode == PowerMode::Off {
+                    // Off takes everything back: no chat may wake up with more than the person gives it anew.
+                    state.chat_modes.retain(|(_, of), mode| *of != power || *mode == PowerMode::Off);
+                }
             })
             .map_err(not_stored)?;
         self.journal.event(None, "POLICY_CHANGED", json!({ "power": power.name(), "mode": mode.name() }));
@@ -262,49 +265,7 @@ impl Core {
         Ok(Reply::Done)
     }
 
-    fn answer(&mut self, id: u64, revision: u64, answer: PromptAnswer) -> Done {
-        let id = PromptId::new(id);
-        if answer == PromptAnswer::AllowChat {
-            let view = self.broker.views().into_iter().find(|view| view.id == id.get());
-            let allowance = view.filter(|view| view.can_allow_chat).and_then(|view| {
-                Some(ChatAllowance {
-                    session: chat(view.session_id.as_deref()?)?,
-                    power: Power::from_name(&view.power)?,
-                })
-            });
-            let Some(allowance) = allowance else {
-                return Err(CommandError::new("not_offered", "This question cannot be answered for the whole chat."));
-            };
-            let given = Given { origin: Origin::Answered, at_ms: self.clock.wall().0 };
-            self.policy
-                .change(|state| {
-                    state.chat_allowances.insert(allowance.clone(), given);
-                })
-                .map_err(not_stored)?;
-        }
-        let answered = self.broker.answer(id, revision, answer).map_err(answer_fault)?;
-        let word = match answer {
-            PromptAnswer::AllowOnce => "allow_once",
-            PromptAnswer::AllowChat => "allow_chat",
-            PromptAnswer::AllowAlways => "allow_always",
-            PromptAnswer::Deny => "deny",
-        };
-        let details = json!({ "operation": answered.operation, "power": answered.power.name(), "answer": word });
-        self.journal.event(answered.session.as_ref(), "CONSENT_ANSWERED", details);
-        Ok(Reply::Done)
-    }
-
-    fn forget_allowances(&self, session: &SessionId) -> Result<(), CommandError> {
-        let any = self.policy.get().chat_allowances.keys().any(|allowance| allowance.session == *session);
-        if any {
-            self.policy
-                .change(|state| state.chat_allowances.retain(|allowance, _| allowance.session != *session))
-                .map_err(not_stored)?;
-        }
-        Ok(())
-    }
-
-    fn known(&self, session_id: &str) -> Result<SessionId, CommandError> {
+    pub(super) fn known(&self, session_id: &str) -> Result<SessionId, CommandError> {
         chat(session_id).filter(|session| self.sessions.knows(session)).ok_or_else(|| {
             let message = format!("No chat {} is known here. Look at the list of chats.", shown(session_id));
             CommandError::new("unknown_chat", message)
@@ -349,6 +310,18 @@ pub(super) fn chat_named(text: &str) -> Result<SessionId, CommandError> {
     chat(text).ok_or_else(unknown)
 }
 
+/// Finds a power by the name that a person gave.
+pub(super) fn power_named(name: &str) -> Result<Power, CommandError> {
+    let message = || format!("There is no power named {}.", shown(name));
+    Power::from_name(name).ok_or_else(|| CommandError::new("unknown_power", message()))
+}
+
+/// Finds a mode by the name that a person gave.
+pub(super) fn mode_named(name: &str) -> Result<PowerMode, CommandError> {
+    let message = || format!("There is no mode named {}.", shown(name));
+    PowerMode::from_name(name).ok_or_else(|| CommandError::new("unknown_mode", message()))
+}
+
 /// Tells whether this version can really do what the power covers.
 pub(super) const fn is_built(power: Power) -> bool {
     match power {
@@ -362,17 +335,6 @@ pub(super) fn not_stored(why: impl std::fmt::Display) -> CommandError {
         "not_stored",
         format!("The change could not be stored ({why}), so nothing has changed. Make room on the disk and try again."),
     )
-}
-
-fn answer_fault(fault: AnswerFault) -> CommandError {
-    match fault {
-        AnswerFault::Unknown => {
-            CommandError::new("unknown_prompt", "This question is over. Nothing was allowed by it.")
-        }
-        AnswerFault::NotPainted => {
-            CommandError::new("not_painted", "This question was not on screen yet, so the answer does not count.")
-        }
-    }
 }
 
 fn account_fault(fault: crate::account::AccountError) -> CommandError {

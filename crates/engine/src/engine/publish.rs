@@ -10,11 +10,13 @@ use drawbridge_store::undo::UndoStore;
 use tokio::sync::watch;
 
 use super::commands::is_built;
+use super::folders::FolderChoice;
 use crate::account::Account;
 use crate::board::Board;
 use crate::consent::Broker;
 use crate::journal::Journal;
 use crate::policy_cell::PolicyCell;
+use crate::rule_list;
 use crate::sessions::Sessions;
 use crate::view::{ChangeCounts, ChatView, LinkState, Notice, PowerView, ShellView, Snapshot};
 
@@ -31,6 +33,7 @@ pub(super) struct Sources {
     pub(super) account: Account,
     pub(super) shell: Arc<Shell>,
     pub(super) undo: Arc<UndoStore>,
+    pub(super) folders: Arc<FolderChoice>,
     /// The chat of a data link started by hand, with its folder.
     pub(super) legacy: Option<(SessionId, String)>,
 }
@@ -74,6 +77,14 @@ impl Sources {
         for chat in &mut chats {
             self.tell_doings(chat);
         }
+        for chat in &mut chats {
+            chat.modes = rule_list::modes_of(&policy, &chat.session_id);
+        }
+        let mut rules = rule_list::allowed(&policy);
+        for rule in &mut rules {
+            let chat = chats.iter().find(|chat| Some(&chat.session_id) == rule.session_id.as_ref());
+            rule.folder = chat.map(|chat| chat.folder.clone());
+        }
         Snapshot {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             raised: policy.raised,
@@ -100,9 +111,9 @@ impl Sources {
             activity: self.board.rows(),
             audit: self.journal.view(),
             tray: self.board.tray(),
-            rules: Vec::new(),
-            offered_folder: None,
-            browse_roots: Vec::new(),
+            rules,
+            offered_folder: self.folders.shown_offer(),
+            browse_roots: self.folders.shown_roots(&policy),
             last_raise: self.board.last_raise(),
             notices: self.board.notices(),
             window_wanted: self.board.window_wanted(),

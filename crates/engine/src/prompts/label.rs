@@ -1,0 +1,100 @@
+//! The names of the facts of a question. They are keys: the window has the words for them, in each of its languages.
+
+/// Declares the labels once, so that the list of all of them cannot fall short.
+macro_rules! labels {
+    ($($(#[$doc:meta])* $name:ident = $key:literal,)+) => {
+        /// What a fact of a question is about.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Label {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl Label {
+            /// Returns the key.
+            pub(crate) const fn key(self) -> &'static str {
+                match self {
+                    $(Self::$name => $key,)+
+                }
+            }
+        }
+
+        /// The keys of all facts that a question can show. The window has words for each.
+        pub const PROMPT_LABELS: &[&str] = &[$($key,)+];
+    };
+}
+
+labels! {
+    /// A text that a shell parses.
+    Command = "command",
+    /// The shell asked for.
+    Shell = "shell",
+    /// The program that would be started, as an absolute path.
+    Program = "program",
+    /// The file that the program's path leads to, where that is another one.
+    ProgramTarget = "program_target",
+    /// The program asked for, which is not here.
+    ProgramNotFound = "program_not_found",
+    /// So many words of the command are not shown.
+    MoreArguments = "more_arguments",
+    /// Where the command would run, as an absolute path.
+    WorkingFolder = "working_folder",
+    /// The name of a variable that the command gets.
+    EnvironmentVariable = "environment_variable",
+    /// What a command cannot reach; a key of `WALLS`.
+    Walls = "walls",
+    /// The path asked for.
+    Path = "path",
+    /// The absolute path that it stands for, where it is spelt otherwise.
+    Target = "target",
+    /// What is at a path; a key of `KINDS`.
+    Kind = "kind",
+    /// Bytes: of the new content of a write, else of what is there.
+    Size = "size",
+    /// Bytes of the content that a write replaces.
+    SizeBefore = "size_before",
+    /// "binary": the change cannot be shown line by line.
+    Content = "content",
+    /// So many folders would be made on the way.
+    NewFolders = "new_folders",
+    /// So many things are in a folder.
+    Entries = "entries",
+    /// At least so many things are in a folder; they were not counted to the end.
+    EntriesAtLeast = "entries_at_least",
+    /// "yes": a folder is deleted with everything inside.
+    Recursive = "recursive",
+    /// Where something would be moved to.
+    To = "to",
+    /// The absolute path that it stands for.
+    ToTarget = "to_target",
+    /// What a move would replace; a key of `KINDS`.
+    Replaces = "replaces",
+    /// The folder that would be attached.
+    Folder = "folder",
+    /// "yes": the person themselves picked the folder for the next chat.
+    Offered = "offered",
+    /// "yes": the person picked the folder in the place of the one that the platform asked for.
+    Chosen = "chosen",
+    /// So many characters of the fact before are left out in its middle.
+    LeftOut = "left_out",
+}
+
+/// The values of the fact "walls".
+pub const PROMPT_WALLS: [&str; 4] = ["full", "confined_none", "confined_loopback", "confined_all"];
+/// The values of the facts "kind" and "replaces".
+pub const PROMPT_KINDS: [&str; 5] = ["file", "folder", "link", "other", "missing"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_words_that_can_stand_in_the_name_of_a_text() {
+        let all: Vec<&str> = [PROMPT_LABELS, &PROMPT_WALLS, &PROMPT_KINDS].concat();
+
+        for key in &all {
+            assert!(key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{key}");
+        }
+        let distinct: std::collections::BTreeSet<_> = PROMPT_LABELS.iter().collect();
+        assert_eq!(distinct.len(), PROMPT_LABELS.len());
+    }
+}
