@@ -12,5 +12,7 @@ export default defineConfig({
     // Two pages: the window, and the small one for questions.
     rollupOptions: { input: { index: 'index.html', prompt: 'prompt.html' } },
   },
+  // Tests read there which labels and rules the engine knows: each must have words.
+  server: { fs: { allow: ['.', '../crates/engine/src/prompts', '../crates/policy/src'] } },
   test: { environment: 'jsdom', include: ['src/**/*.test.ts'] },
 });

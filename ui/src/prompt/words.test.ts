@@ -1,0 +1,115 @@
+import { afterEach, expect, it } from 'vitest';
+import labels from '../../../crates/engine/src/prompts/label.rs?raw';
+import type { PromptView } from '../generated/types';
+import { chooseLanguage } from '../lib/text';
+import { de } from '../lib/text/de';
+import { en } from '../lib/text/en';
+import { countdown, part, said } from './countdown';
+import { fact, leftOut, name, rows } from './facts';
+import { command } from './rig';
+import { asker, nameOf, question } from './words';
+
+afterEach(() => void chooseLanguage('en', 'en'));
+
+const file = (operation: string, facts: Record<string, string>): PromptView => ({
+  ...command,
+  operation,
+  argv: [],
+  power: 'files',
+  details: Object.entries(facts).map(([label, value]) => ({ label, value })),
+});
+const chat = { folder: '/home/ada/Quarterly report' } as Parameters<typeof question>[1];
+
+it('asks in one plain sentence', () => {
+  const sentences: [PromptView, string][] = [
+    [command, 'Run a command in “Quarterly report”?'],
+    [{ ...command, details: [] }, 'Run a command on this computer?'],
+    [file('FILE_READ', { path: 'notes/a.md' }), 'Read “a.md”?'],
+    [file('FILE_WRITE', { path: 'a.md', kind: 'missing' }), 'Create the file “a.md”?'],
+    [file('FILE_WRITE', { path: 'a.md', kind: 'file' }), 'Change the file “a.md”?'],
+    [file('FILE_WRITE', { path: 'a.md', kind: 'link' }), 'Write the file “a.md”?'],
+    [file('FILE_DELETE', { path: 'a.md', kind: 'file' }), 'Delete “a.md”?'],
+    [file('FILE_DELETE', { path: 'old', kind: 'folder' }), 'Delete the folder “old”?'],
+    [file('FILE_DELETE', { path: 'old', kind: 'folder', recursive: 'yes' }), 'Delete the folder “old” with everything inside?'],
+    [file('FILE_MOVE', { path: 'a.md', to: 'b/c.md' }), 'Move “a.md” to “c.md”?'],
+    [file('FILE_MOVE', { path: 'a.md', to: 'b/c.md', replaces: 'file' }), 'Move “a.md” to “c.md” and replace what is there?'],
+    [{ ...file('ATTACH_SESSION', {}), folder: 'C:\\Users\\ada\\Plans' }, 'Let a chat work in “Plans”?'],
+  ];
+  for (const [prompt, sentence] of sentences) expect(question(prompt, undefined)).toBe(sentence);
+});
+
+it('asks in German, too, and in the words of the engine where it has none', () => {
+  chooseLanguage('de', 'en');
+  expect(question(file('FILE_DELETE', { path: 'alt', kind: 'folder', recursive: 'yes' }), undefined)).toBe('Den Ordner „alt“ mit allem darin löschen?');
+  expect(question({ ...command, operation: 'MOON_PHASE', summary: 'The agent wants the moon' }, undefined)).toBe('The agent wants the moon');
+});
+
+it('says who asks', () => {
+  expect(asker(command, chat)).toBe('Asked by platform.example for the chat in “Quarterly report”');
+  expect(asker(command, undefined)).toBe('Asked by platform.example for chat chat-1');
+  expect(asker({ ...command, session_id: null }, undefined)).toBe('Asked by platform.example');
+});
+
+it('keeps a name short, and from turning the sentence around it', () => {
+  const long = `${'a'.repeat(60)}-end.txt`;
+  expect(nameOf(`/home/${long}`)).toBe(`${'a'.repeat(24)}…${'a'.repeat(15)}-end.txt`);
+  expect(nameOf('/home/סיכום.txt')).toBe('\u2066סיכום.txt\u2069');
+  expect(nameOf('/')).toBe('/');
+});
+
+it('has words in both languages for every fact that the engine can show', () => {
+  const keys = [...labels.matchAll(/^\s+\w+ = "(\w+)",$/gm)].map((found) => found[1]);
+  const values = (list: string) => [...(new RegExp(`${list}[^=]*= \\[(.*?)\\]`, 's').exec(labels)?.[1] ?? '').matchAll(/"(\w+)"/g)].map((found) => found[1]);
+  const wanted = [
+    ...keys.map((key) => `prompt.detail.${key}`),
+    ...values('PROMPT_WALLS').map((value) => `prompt.value.walls.${value}`),
+    ...values('PROMPT_KINDS').map((value) => `prompt.value.kind.${value}`),
+  ];
+
+  expect(keys.length).toBeGreaterThan(20);
+  expect(wanted.length).toBe(keys.length + 9);
+  expect(wanted.filter((key) => !(key in en) || !(key in de))).toEqual([]);
+});
+
+it('puts facts of a label together, in the words of the person, and keeps a label without words', () => {
+  const prompt = { ...command, details: [
+    { label: 'environment_variable', value: 'LANG' },
+    { label: 'walls', value: 'full' },
+    { label: 'environment_variable', value: 'TOKEN' },
+    { label: 'size', value: '2210' },
+    { label: 'replaces', value: 'folder' },
+    { label: 'entries_at_least', value: '10000' },
+    { label: 'phase', value: 'waxing' },
+    { label: 'folder', value: '/home/ada' },
+  ] };
+
+  const shown = rows(prompt).map((row) => [name(row.label), row.values.map((value) => value.text), row.warn]);
+
+  expect(shown).toEqual([
+    ['Variables it gets', ['LANG', 'TOKEN'], false],
+    ['Walls', ['None. It can read, change and delete whatever you can.'], true],
+    ['Size', ['2.2 KiB (2,210 bytes)'], false],
+    ['Replaces', ['a folder'], true],
+    ['Things inside, at least', ['10,000'], false],
+    ['phase', ['waxing'], false],
+  ]);
+});
+
+it('says that something is left out beside the fact it belongs to', () => {
+  const prompt = { ...command, details: [
+    { label: 'command', value: 'a … b' },
+    { label: 'left_out', value: '4100' },
+    { label: 'path', value: 'c … d' },
+    { label: 'left_out', value: '7' },
+  ] };
+
+  expect([fact(prompt, 'command'), leftOut(prompt, 'command'), leftOut(prompt, 'path'), leftOut(prompt, 'size')]).toEqual(['a … b', 4100, 7, 0]);
+  expect(rows(prompt)).toEqual([{ label: 'path', warn: false, values: [{ text: 'c … d', kind: 'outside', leftOut: 7 }] }]);
+});
+
+it('counts down in words and says so aloud only twice and at the end', () => {
+  expect([countdown(42), countdown(1), countdown(0)]).toEqual(['Denied by itself in 42 s', 'Denied by itself in 1 s', 'The time is over: it is denied']);
+  const spoken = Array.from({ length: 61 }, (_, passed) => said(60 - passed));
+  expect([...new Set(spoken)]).toEqual(['', 'Denied by itself in 30 s', 'Denied by itself in 10 s', 'The time is over: it is denied']);
+  expect([part(60_000, 0), part(60_000, 30_000), part(60_000, 61_000), part(90_000, 0)]).toEqual([1, 0.5, 0, 1]);
+});
