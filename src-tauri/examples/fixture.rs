@@ -7,6 +7,7 @@ fn main() {}
 
 #[cfg(feature = "desktop")]
 fn main() -> std::process::ExitCode {
+    drawbridge_desktop::log_to_stderr();
     let launch = match drawbridge_desktop::host::state_folder() {
         Ok(state) => drawbridge_desktop::Launch::new(state, false),
         Err(reason) => return drawbridge_desktop::tell(&reason),

@@ -13,7 +13,8 @@ use tauri::{AppHandle, Emitter, Manager, State, WebviewWindow};
 
 use crate::prefs::PrefsDesk;
 use crate::shell::{self, DesktopView, Shell};
-use crate::window::{self, MAIN, PROMPT, paint::Births};
+use crate::window::paint::{self, Births};
+use crate::window::{self, MAIN, PROMPT};
 use crate::{dialogs, notify, outside, phrases, prefs, rescue};
 
 /// A new picture comes within a fraction of this.
@@ -25,7 +26,8 @@ const ARCHIVE: &str = "drawbridge-audit.zip";
 
 /// Returns the present picture.
 #[tauri::command]
-pub(crate) fn snapshot(engine: State<'_, EngineHandle>) -> Arc<Snapshot> {
+pub(crate) fn snapshot(window: WebviewWindow, engine: State<'_, EngineHandle>) -> Arc<Snapshot> {
+    paint::lives(&window);
     engine.snapshot()
 }
 

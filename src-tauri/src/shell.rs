@@ -23,10 +23,14 @@ use crate::{around, commands, events, hotkey, phrases};
 
 /// A page must be painted so soon after it was loaded (FB-41).
 const PAINT_WITHIN: Duration = Duration::from_secs(5);
+/// The same for pages that a program drives: no person waits there.
+const DRIVEN_PAINT_WITHIN: Duration = Duration::from_secs(60);
 /// Tells a program that it was started again by itself.
 const AGAIN: &str = "DRAWBRIDGE_STARTED_AGAIN";
 /// What the former program left needs no longer to end.
 const COLLECT_WITHIN: Duration = Duration::from_secs(1);
+/// Exit code for what the person has to change around the program (`cli.md`).
+const NO_DISPLAY: u8 = 78;
 /// With the tray alone.
 const HIDDEN: &str = "--hidden";
 
@@ -53,8 +57,11 @@ pub struct Trial {
 impl Launch {
     /// Starts as people do.
     #[must_use]
-    pub const fn new(state: PathBuf, hidden: bool) -> Self {
-        Self { state, hidden, trial: Trial { blank: false, paint_within: PAINT_WITHIN } }
+    pub fn new(state: PathBuf, hidden: bool) -> Self {
+        // The variable by which tauri lets a program drive the pages. Starting again would cut that program off.
+        let driven = std::env::var_os("TAURI_WEBVIEW_AUTOMATION").is_some();
+        let paint_within = if driven { DRIVEN_PAINT_WITHIN } else { PAINT_WITHIN };
+        Self { state, hidden, trial: Trial { blank: false, paint_within } }
     }
 }
 
@@ -94,6 +101,11 @@ pub fn run<F>(launch: Launch, start: impl FnOnce(Prefs) -> F) -> ExitCode
 where
     F: Future<Output = Result<Hosted, NoEngine>>,
 {
+    if let Err(reason) = display() {
+        // Without a display there is no dialog either.
+        tracing::error!("{reason}");
+        return ExitCode::from(NO_DISPLAY);
+    }
     if std::env::var_os(AGAIN).is_some() {
         again::collect_former_children(COLLECT_WITHIN);
     }
@@ -122,6 +134,23 @@ where
         return ExitCode::FAILURE;
     }
     ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// Tells whether windows and tray icons have a place here.
+#[cfg(not(any(windows, target_vendor = "apple")))]
+fn display() -> Result<(), &'static str> {
+    let named = |key| std::env::var_os(key).is_some_and(|value| !value.is_empty());
+    if named("DISPLAY") || named("WAYLAND_DISPLAY") {
+        return Ok(());
+    }
+    Err("There is no display here, so no window can open. Without one, use: drawbridge start --headless")
+}
+
+/// Tells whether windows and tray icons have a place here: always, on this system.
+#[cfg(any(windows, target_vendor = "apple"))]
+#[expect(clippy::unnecessary_wraps, reason = "other systems can be without")]
+fn display() -> Result<(), &'static str> {
+    Ok(())
 }
 
 fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {

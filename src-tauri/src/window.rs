@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use drawbridge_engine::prefs::Prefs;
 use tauri::utils::config::Color;
-use tauri::webview::PageLoadEvent;
 use tauri::{AppHandle, Manager, Theme, WebviewUrl, WebviewWindow, WebviewWindowBuilder, Window, WindowEvent, Wry};
 
 use crate::prefs::PrefsDesk;
@@ -81,11 +80,6 @@ fn build(
             url.scheme() == "tauri"
                 || url.host_str() == Some("tauri.localhost")
                 || (trial.blank && url.scheme() == "about")
-        })
-        .on_page_load(|window, load| {
-            if load.event() == PageLoadEvent::Finished {
-                paint::loaded(&window);
-            }
         });
     // What is seen until the page paints: no white flash before a dark page.
     let builder = match prefs.theme.as_str() {
@@ -104,6 +98,11 @@ fn build(
     crash::watch(&window);
     let _ = window.set_zoom(f64::from(prefs.zoom) / 100.0);
     Some(window)
+}
+
+/// Returns the name of a window of ours.
+fn of_ours(window: &WebviewWindow) -> &'static str {
+    if window.label() == PROMPT { PROMPT } else { MAIN }
 }
 
 /// A page that never says that it was painted, for trying what happens then.

@@ -50,7 +50,7 @@ pub(super) fn watch(_: &WebviewWindow) {}
 
 #[cfg_attr(any(windows, target_vendor = "apple"), expect(dead_code, reason = "called by the signal above alone"))]
 fn revive(window: &WebviewWindow) {
-    let (app, label) = (window.app_handle(), if window.label() == super::PROMPT { super::PROMPT } else { super::MAIN });
+    let (app, label) = (window.app_handle(), super::of_ours(window));
     if !app.state::<Crashes>().count(Instant::now()) {
         return rescue::stays_blank(app, label);
     }

@@ -9,8 +9,8 @@ use tauri::{AppHandle, Manager, WebviewWindow};
 use crate::rescue;
 use crate::shell::Shell;
 
-/// Loading may take so many times as long as painting: a busy machine is no broken one.
-const LOAD_FACTOR: u32 = 3;
+/// Until its first sign of life a page may take so many times as long: a busy machine is no broken one.
+const LOAD_FACTOR: u32 = 2;
 
 /// The pages that were asked for.
 #[derive(Default)]
@@ -27,7 +27,16 @@ struct Book {
 struct Page {
     number: u64,
     asked: Instant,
+    /// Its code runs.
+    alive: bool,
     painted: bool,
+}
+
+/// A page that waits for its paint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unpainted {
+    number: u64,
+    alive: bool,
 }
 
 impl Births {
@@ -35,7 +44,7 @@ impl Births {
     pub(crate) fn born(&self, label: &str, asked: Instant) {
         let mut book = self.book();
         book.last += 1;
-        let page = Page { number: book.last, asked, painted: false };
+        let page = Page { number: book.last, asked, alive: false, painted: false };
         book.pages.insert(label.to_owned(), page);
         if label == super::PROMPT {
             book.shown.clear();
@@ -59,9 +68,16 @@ impl Births {
         Some(page.asked.elapsed())
     }
 
+    /// The page's code runs. True for the first time.
+    fn alive(&self, label: &str) -> bool {
+        self.book().pages.get_mut(label).is_some_and(|page| !std::mem::replace(&mut page.alive, true))
+    }
+
     /// Tells which page of this window waits for its paint, if one does.
-    pub(crate) fn unpainted(&self, label: &str) -> Option<u64> {
-        self.book().pages.get(label).filter(|page| !page.painted).map(|page| page.number)
+    fn unpainted(&self, label: &str) -> Option<Unpainted> {
+        let book = self.book();
+        let page = book.pages.get(label).filter(|page| !page.painted)?;
+        Some(Unpainted { number: page.number, alive: page.alive })
     }
 
     /// The page for questions has this one on screen.
@@ -79,25 +95,28 @@ impl Births {
     }
 }
 
-/// Sees that a page that was asked for loads at all.
+/// Sees that a page that was asked for comes to life.
 pub(crate) fn watch(app: &AppHandle, label: &'static str) {
     wait(app, label, app.state::<Shell>().trial.paint_within * LOAD_FACTOR);
 }
 
-/// Sees that a page that was loaded is painted, too.
-pub(crate) fn loaded(window: &WebviewWindow) {
+/// The page's code runs: sees that it is painted, too.
+pub(crate) fn lives(window: &WebviewWindow) {
     let app = window.app_handle();
-    let label = if window.label() == super::PROMPT { super::PROMPT } else { super::MAIN };
-    wait(app, label, app.state::<Shell>().trial.paint_within);
+    let label = super::of_ours(window);
+    if app.state::<Births>().alive(label) {
+        wait(app, label, app.state::<Shell>().trial.paint_within);
+    }
 }
 
 fn wait(app: &AppHandle, label: &'static str, within: Duration) {
-    let Some(number) = app.state::<Births>().unpainted(label) else { return };
+    let Some(page) = app.state::<Births>().unpainted(label) else { return };
     let app = app.clone();
     tauri::async_runtime::spawn(async move {
         loop {
             tokio::time::sleep(within).await;
-            if app.state::<Births>().unpainted(label) != Some(number) {
+            // Painted, gone, or come to life: then another watch has begun.
+            if app.state::<Births>().unpainted(label) != Some(page) {
                 return;
             }
             // Nothing paints a window that nobody can see.
@@ -129,6 +148,8 @@ mod tests {
 
         births.born("main", Instant::now());
         assert_ne!(births.unpainted("main"), Some(first));
+        assert!(births.alive("main") && !births.alive("main"));
+        assert!(births.unpainted("main").unwrap().alive);
         births.gone("main");
         assert_eq!(births.unpainted("main"), None);
     }
