@@ -22,25 +22,22 @@ fn running(picture: &Snapshot, power: &str) -> u32 {
 }
 
 async fn page(rig: &Rig, filter: ActivityFilter) -> Vec<ActivityRow> {
-    match rig.handle.send(Command::ActivityPage { filter, skip: 0, limit: 50 }).await.unwrap() {
-        Reply::Activity { rows, .. } => rows,
-        other => panic!("{other:?}"),
-    }
+    let reply = rig.handle.send(Command::ActivityPage { filter, skip: 0, limit: 50 }).await.unwrap();
+    let Reply::Activity { rows, .. } = reply else { panic!("{reply:?}") };
+    rows
 }
 
 async fn record(rig: &Rig, row: &ActivityRow) -> RecordView {
     let command = Command::AuditRecord { seq: row.seq.unwrap(), file: row.file.clone() };
-    match rig.handle.send(command).await.unwrap() {
-        Reply::Record { record } => *record,
-        other => panic!("{other:?}"),
-    }
+    let reply = rig.handle.send(command).await.unwrap();
+    let Reply::Record { record } = reply else { panic!("{reply:?}") };
+    *record
 }
 
 async fn changes(rig: &Rig, chat: &str) -> Vec<UndoView> {
-    match rig.handle.send(Command::UndoList { session_id: Some(chat.to_owned()) }).await.unwrap() {
-        Reply::Undo { entries } => entries,
-        other => panic!("{other:?}"),
-    }
+    let reply = rig.handle.send(Command::UndoList { session_id: Some(chat.to_owned()) }).await.unwrap();
+    let Reply::Undo { entries } = reply else { panic!("{reply:?}") };
+    entries
 }
 
 /// A chat that made one change of each kind in its folder.
@@ -208,4 +205,42 @@ async fn an_undo_list_that_was_set_aside_is_told_and_stops_nothing() {
     rig.script.restore(&chat).await.unwrap();
     rig.ask(&chat, "FILE_WRITE", write(&folder.join("more"), "x")).await.unwrap();
     assert_eq!(changes(&rig, &chat).await.len(), 1);
+}
+
+/// Prints what a picture costs: `cargo nextest run --release … --run-ignored only figures_of_a_picture`. The time is that of
+/// a command with the picture composed for it, so it is more than the picture alone.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "prints figures; run by hand in release"]
+#[allow(clippy::print_stderr, reason = "figures are what it is for")]
+async fn figures_of_a_picture_with_eight_chats_and_ten_thousand_changes() {
+    const ROUNDS: u32 = 2000;
+    let mut rig = Rig::start(Wish::headless()).await;
+    let mut chats = Vec::new();
+    for number in 0..8 {
+        let (chat, folder) = rig.chat_in(&format!("project-{number}")).await;
+        rig.ask(&chat, "FILE_WRITE", write(&folder.join("a"), "x")).await.unwrap();
+        chats.push(chat);
+    }
+    rig.stop().await;
+    let mut journal = String::new();
+    for number in 100..10_092 {
+        let entry = json!({
+            "number": number, "at_ms": 4_000_000_000_000_i64, "session": chats[number % 8], "kind": "created", "state": "done",
+            "root": "/r", "root_device": 1, "root_inode": "1", "bytes": 0,
+            "at": { "names_base64": ["YQ=="], "text": format!("/r/{number}") },
+        });
+        journal += &format!("{}\n", json!({ "entry": entry }));
+    }
+    let path = rig.state_dir().join("undo/journal.jsonl");
+    fs::write(&path, fs::read_to_string(&path).unwrap() + &journal).unwrap();
+    rig.start_again().await;
+    let picture = rig.until(|picture| picture.chats.len() == 8).await;
+    assert_eq!(picture.chats.iter().map(|chat| chat.changes.created).sum::<u64>(), 10_000);
+
+    let began = std::time::Instant::now();
+    for _ in 0..ROUNDS {
+        let tray = drawbridge_engine::view::TrayState::Shown;
+        rig.handle.send(Command::ReportTray { tray }).await.unwrap();
+    }
+    eprintln!("a command with its picture: {:.1} µs", began.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS));
 }

@@ -162,6 +162,15 @@ impl Bindings {
         document.sessions.iter().filter_map(|(id, entry)| Some(entry.view(SessionId::parse(id).ok()?))).collect()
     }
 
+    /// Returns the chats that have a folder now, and those known ones whose id is one of `others`. Chats without a folder
+    /// are kept for ever, so they are passed over without a copy.
+    #[must_use]
+    pub fn list_attached(&self, others: &dyn Fn(&str) -> bool) -> Vec<Attachment> {
+        let document = self.lock();
+        let wanted = document.sessions.iter().filter(|(id, entry)| entry.attached || others(id));
+        wanted.filter_map(|(id, entry)| Some(entry.view(SessionId::parse(id).ok()?))).collect()
+    }
+
     /// Attaches a folder under a new revision, one above every earlier one of this chat, and returns it.
     ///
     /// # Errors

@@ -182,3 +182,21 @@ fn a_crash_while_saving_keeps_the_old_list() {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }
+
+#[test]
+fn the_list_of_attached_chats_leaves_out_those_without_a_folder_unless_they_are_at_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let bindings = Bindings::open(dir.path()).unwrap();
+    for id in ["a", "b", "c"] {
+        bindings.attach(&chat(id), "/p", "f", 1).unwrap();
+    }
+    bindings.detach(&chat("b")).unwrap();
+    bindings.detach(&chat("c")).unwrap();
+
+    let ids = |others: &dyn Fn(&str) -> bool| -> Vec<String> {
+        bindings.list_attached(others).into_iter().map(|one| one.session.as_str().to_owned()).collect()
+    };
+
+    assert_eq!(ids(&|_| false), ["a"]);
+    assert_eq!(ids(&|id| id == "c" || id == "unknown"), ["a", "c"]);
+}

@@ -53,10 +53,9 @@ impl Rig {
     }
 
     fn page(&self, filter: &ActivityFilter) -> (Vec<ActivityRow>, u64) {
-        match self.search.page(&self.journal, filter, 0, 100).unwrap() {
-            Reply::Activity { rows, total, .. } => (rows, total),
-            other => panic!("{other:?}"),
-        }
+        let reply = self.search.page(&self.journal, filter, 0, 100).unwrap();
+        let Reply::Activity { rows, total, .. } = reply else { panic!("{reply:?}") };
+        (rows, total)
     }
 
     fn subjects(&self, filter: &ActivityFilter) -> Vec<String> {
@@ -64,10 +63,9 @@ impl Rig {
     }
 
     fn shown(&self, seq: u64, policy: &PolicyState) -> RecordView {
-        match record(&self.journal, policy, seq, None).unwrap() {
-            Reply::Record { record } => *record,
-            other => panic!("{other:?}"),
-        }
+        let reply = record(&self.journal, policy, seq, None).unwrap();
+        let Reply::Record { record } = reply else { panic!("{reply:?}") };
+        *record
     }
 
     /// What happens on a working day: housekeeping, acts of two chats, and what the person did.
