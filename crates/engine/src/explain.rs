@@ -1,5 +1,6 @@
 //! What policy would say, without doing anything: for `policy explain` and `policy list`. It asks the one decision
-//! function with an operation of the kind asked about; decisions depend on the kind alone.
+//! function with an operation of the kind asked about. Decisions depend on the kind and the chat, and for commands on the rules
+//! that the explanation lists.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use drawbridge_core::{
 };
 use drawbridge_policy::{PolicyState, decide};
 
+use crate::rule_list;
 use crate::view::{ExplainView, WhyView};
 
 /// Names of every operation that policy knows, in the order in which they are shown.
@@ -41,6 +43,7 @@ pub fn explain(state: &PolicyState, name: &str, session: Option<&SessionId>) -> 
         mode: why.mode,
         by: why.by,
         why: why.text,
+        rules: operation.power().map_or_else(Vec::new, |power| rule_list::touching(state, power, session)),
     })
 }
 

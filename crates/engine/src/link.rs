@@ -51,8 +51,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// Backoff from the configuration.
     pub(crate) backoff: Backoff,
-    /// Makes HELLO afresh for each connection: capabilities follow the powers.
-    pub(crate) hello: Box<dyn Fn() -> HelloFacts + Send + Sync>,
+    /// Makes HELLO afresh for each connection, for the chat of a data link: capabilities follow the powers and its modes.
+    pub(crate) hello: Box<dyn Fn(Option<&SessionId>) -> HelloFacts + Send + Sync>,
     /// Told of handshakes on a control link.
     pub(crate) on_control: Box<dyn Fn(&Negotiated) + Send + Sync>,
     /// Told when a control connection opens: earlier folder references die.

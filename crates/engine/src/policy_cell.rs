@@ -54,6 +54,22 @@ impl PolicyCell {
         Ok(shown)
     }
 
+    /// Replaces the state by a fresh one that `store` has written down, for this run as `over` says.
+    ///
+    /// # Errors
+    /// Why it could not be stored. The old state stays then.
+    pub(crate) fn replace(
+        &self,
+        store: impl FnOnce() -> Result<PolicyState, String>,
+        over: impl FnOnce(&PolicyState) -> PolicyState,
+    ) -> Result<Arc<PolicyState>, String> {
+        let mut stored = self.lock();
+        *stored = store()?;
+        let now = Arc::new(over(&stored));
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
+        Ok(now)
+    }
+
     fn show(&self, edit: &impl Fn(&mut PolicyState)) -> Arc<PolicyState> {
         let mut next = PolicyState::clone(&self.get());
         edit(&mut next);

@@ -79,11 +79,12 @@ pub struct RaiseView {
 }
 
 /// Something that was allowed beyond the modes of the powers.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct RuleView {
     /// Its name, for removing it.
     pub id: String,
-    /// `chat_power`: a power for one chat. "command": a command pattern.
+    /// `chat_power`: a power for one chat. "command": a command pattern. `chat_mode`: the mode of a power in one chat; only in
+    /// explanations, since a chat tells its modes itself.
     pub kind: String,
     /// The chat it holds for; none means always.
     pub session_id: Option<String>,
@@ -91,6 +92,10 @@ pub struct RuleView {
     pub folder: Option<String>,
     /// The power concerned.
     pub power: String,
+    /// The mode, for the mode of a power in one chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub mode: Option<String>,
     /// The resolved program of a command rule, safe to show.
     pub program: Option<String>,
     /// The words of a command rule, each safe to show; `*` alone stands for any one word.
@@ -502,6 +507,11 @@ pub struct ExplainView {
     pub by: Option<String>,
     /// The reason in words.
     pub why: String,
+    /// What may decide otherwise for one chat or for one command, newest first. The decision above is that for a chat without
+    /// modes of its own when none is named, and for a command that no rule allows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<RuleView>>", optional)]
+    pub rules: Vec<RuleView>,
 }
 
 impl From<&Explanation> for WhyView {

@@ -70,11 +70,12 @@ impl Settings {
         private::replace(&self.path, &bytes).map_err(fault)
     }
 
-    /// By the person's wish: sets a broken file aside under a new name, which is returned, and saves the defaults.
+    /// By the person's wish: sets a broken file aside under a new name and saves the defaults, which are returned. What is known
+    /// of the stop is kept: a raised bridge stays raised, and its count never falls, since permits are measured by it.
     ///
     /// # Errors
     /// [`SettingsFault::Io`].
-    pub fn start_afresh(&self) -> Result<PolicyState, SettingsFault> {
+    pub fn start_afresh(&self, raised: bool, raise_count: u64) -> Result<PolicyState, SettingsFault> {
         let fault = |error| SettingsFault::Io { path: self.path.clone(), error };
         let mut number = 1_u32;
         let mut aside = self.path.with_file_name("settings.json.broken-1");
@@ -87,7 +88,7 @@ impl Settings {
             Ok(()) | Err(_) => {}
         }
         *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let state = PolicyState::defaults();
+        let state = PolicyState { raised, raise_count, ..PolicyState::defaults() };
         self.save(&state)?;
         Ok(state)
     }

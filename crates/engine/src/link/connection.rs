@@ -48,7 +48,11 @@ pub(super) async fn serve(
     orders: &mut mpsc::Receiver<Order>,
     dialer: &mut Dialer,
 ) -> (End, bool) {
-    let config = MachineConfig { role: setup.role.clone(), hello: (setup.shared.hello)(), local: setup.shared.limits };
+    let config = MachineConfig {
+        role: setup.role.clone(),
+        hello: (setup.shared.hello)(setup.chat()),
+        local: setup.shared.limits,
+    };
     setup.shared.journal.hello(setup.chat(), &config);
     let machine = Machine::new(config, Box::new(|| uuid::Uuid::new_v4().to_string()));
     let mut connection = Connection {

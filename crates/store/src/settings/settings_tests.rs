@@ -112,7 +112,9 @@ fn broken_or_newer_settings_deny_and_stay_until_the_person_acts() {
         assert!(matches!(settings.save(&state), Err(SettingsFault::Broken { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 
-        assert_eq!(settings.start_afresh().unwrap(), PolicyState::defaults());
+        let fresh = settings.start_afresh(true, 4).unwrap();
+        assert_eq!(fresh, PolicyState { raised: true, raise_count: 4, ..PolicyState::defaults() });
+        assert_eq!(Settings::open(dir.path()).1, fresh);
         assert_eq!(std::fs::read_to_string(dir.path().join("settings.json.broken-1")).unwrap(), text);
     }
 }
