@@ -10,6 +10,8 @@ export interface Desktop {
   hot_key: string | null;
   /** The language of the desktop, as a tag: "de", "en". */
   language: string;
+  /** The person's home folder, safe to show; absent where nobody knows. Only for writing paths shorter. */
+  home?: string | null;
 }
 
 export const snapshot = (): Promise<Snapshot> => invoke('snapshot');

@@ -1,11 +1,15 @@
 /** The one line that says what agents can do right now. */
 import type { Snapshot } from '../generated/types';
-import { plural, t, type Key } from './text';
+import { isolated, parts } from './paths';
+import { usable } from './powers';
+import { named, plural, t, type Key } from './text';
 
 export interface Headline {
   title: string;
   more: string;
   tone: 'open' | 'idle' | 'stopped';
+  /** Something runs at this moment. */
+  busy: boolean;
 }
 
 /** The platform without its scheme, as a person says it. */
@@ -14,17 +18,34 @@ export const host = (address: string): string => address.replace(/^\w+:\/\//, ''
 /** Tells whether the platform is the practice one on this very computer. */
 export const isPractice = (address: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host(address));
 
+/** A measured time as a person would say it. */
+export const duration = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
+
+const still = (title: Key, more: string, tone: Headline['tone']): Headline => ({ title: t(title), more, tone, busy: false });
+
 export function headline(shown: Snapshot): Headline {
   const platform = host(shown.account.platform_url);
-  if (shown.raised) return { title: t('bridge.raised'), more: t('bridge.raised.more'), tone: 'stopped' };
-  if (shown.trouble || shown.audit.unavailable) return { title: t('bridge.broken'), more: t('bridge.broken.more'), tone: 'stopped' };
-  if (shown.account.state !== 'signed_in') {
-    return { title: t('bridge.signed_out'), more: t(shown.account.state === 'signed_out' ? 'bridge.signed_out.more' : (`account.${shown.account.state}` as Key)), tone: 'idle' };
+  if (shown.raised) {
+    const raise = shown.last_raise;
+    return still('bridge.raised', raise ? t('bridge.raised.fast', { time: duration(raise.ended_ms) }) : t('bridge.raised.more'), 'stopped');
   }
-  const working = shown.chats.filter((chat) => chat.active && !chat.revoked).length;
-  if (shown.link.state !== 'connected' && working === 0) {
-    return { title: t('bridge.offline'), more: t('bridge.offline.more', { link: t(`link.${shown.link.state}` as Key), platform }), tone: 'idle' };
+  if (shown.trouble || shown.audit.unavailable) return still('bridge.broken', t('bridge.broken.more'), 'stopped');
+  const { state } = shown.account;
+  if (state !== 'signed_in') return still('bridge.signed_out', state === 'signed_out' ? t('bridge.signed_out.more') : t(`account.${state}`), 'idle');
+  const open = shown.chats.filter((chat) => chat.active && !chat.revoked);
+  if (open.length === 0) {
+    if (shown.link.state !== 'connected') return still('bridge.offline', t('bridge.offline.more', { link: t(`link.${shown.link.state}`), platform }), 'idle');
+    return still('bridge.waiting', t('bridge.waiting.more', { platform }), 'idle');
   }
-  if (working === 0) return { title: t('bridge.waiting'), more: t('bridge.waiting.more', { platform }), tone: 'idle' };
-  return { title: plural('bridge.working', working), more: t('bridge.working.more', { platform }), tone: 'open' };
+  const working = open.filter((chat) => chat.in_flight > 0);
+  const busy = working.length > 0;
+  const these = busy ? working : open;
+  const title = plural(busy ? 'bridge.busy' : 'bridge.ready', these.length, { folder: isolated(parts(these[0]?.folder ?? '').name) });
+  return { title, more: powersInWords(shown), tone: 'open', busy };
+}
+
+/** "Files: allowed · Commands: ask each time". */
+function powersInWords(shown: Snapshot): string {
+  const powers = usable(shown).map((power) => `${named(`power.${power.power}`, power.power)}: ${named(`mode.${power.mode}`, power.mode).toLocaleLowerCase()}`);
+  return powers.length === 0 ? t('bridge.no_powers') : powers.join(' · ');
 }

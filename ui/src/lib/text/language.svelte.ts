@@ -12,7 +12,8 @@ let current = $state<Language>('en');
 export const language = (): Language => current;
 
 /** Chooses by what the person set and, for "system", by the tag of the desktop: "de", "de-AT", "de_DE.UTF-8". */
-export function chooseLanguage(wanted: string, desktop: string): void {
+export function chooseLanguage(wanted: string, desktop: string): Language {
   const tag = (wanted === 'system' ? desktop : wanted).slice(0, 2).toLowerCase();
   current = languages.find((known) => known.tag === tag)?.tag ?? 'en';
+  return current;
 }

@@ -21,7 +21,7 @@ it('names the same places in every language, and leaves no text empty', () => {
 
 it('has both forms of every counted text', () => {
   const stems = (end: string) => Object.keys(en).filter((key) => key.endsWith(end)).map((key) => key.slice(0, -end.length));
-  expect(stems('.one').filter((stem) => `${stem}.other` in en)).toEqual(stems('.other'));
+  expect(stems('.one').filter((stem) => !(`${stem}.other` in en))).toEqual([]);
 });
 
 it('follows what the person set, and the desktop where they set nothing', () => {

@@ -1,4 +1,5 @@
 export const account = {
+  'account.title': 'Konto auf der Plattform',
   'account.signed_out': 'Nicht angemeldet',
   'account.signing_in': 'Bitte die Anmeldung im Browser abschließen',
   'account.signed_in': 'Angemeldet',
@@ -6,6 +7,8 @@ export const account = {
   'account.platform': 'Plattform',
   'account.sign_in': 'Anmelden',
   'account.sign_out': 'Abmelden',
+  'account.sign_out.sure': 'Abmelden trennt jeden Chat und nimmt diesem Computer den Zugang zur Plattform.',
+  'account.stay': 'Angemeldet bleiben',
   'account.cancel': 'Abbrechen',
   'account.open_again': 'Seite noch einmal öffnen',
   'account.open_platform': 'Plattform öffnen',
@@ -17,4 +20,11 @@ export const account = {
   'account.paste.help': 'Der Browser erreicht diesen Computer nicht? Dann fügen Sie hier die Adresse der Seite ein, auf der er gelandet ist.',
   'account.paste.label': 'Adresse aus dem Browser',
   'account.paste.send': 'Diese Adresse verwenden',
+  'links.intro': 'Drawbridge verbindet sich nur nach außen. Aus dem Netz kann sich nichts mit ihm verbinden.',
+  'links.control': 'Verbindung zur Plattform',
+  'links.off.more': 'Sie entsteht, sobald Sie angemeldet sind und die Brücke unten ist.',
+  'links.connected.more': 'Die Plattform kann verlangen, was Ihre Rechte erlauben, und sonst nichts.',
+  'links.connecting.more': 'Das dauert einen Augenblick.',
+  'links.waiting.more': 'Drawbridge versucht es von selbst noch einmal.',
+  'links.halted.more': 'Drawbridge versucht es nicht von selbst noch einmal.',
 } as const;

@@ -1,1 +1,20 @@
-export const firstrun = {} as const;
+export const firstrun = {
+  'first.step': 'Schritt {step} von {steps}',
+  'first.back': 'Zurück',
+  'first.next': 'Weiter',
+  'first.skip': 'Schritt überspringen',
+  'first.skip_all': 'Alle überspringen',
+  'first.done': 'Los geht’s',
+  'first.0': 'Sie entscheiden, was über die Brücke geht',
+  'first.0.a': 'Ein Agent auf Ihrer Plattform kann auf diesem Computer arbeiten, aber nur in dem Ordner, den Sie einem Chat geben.',
+  'first.0.b': 'Er hat nur die Rechte, die Sie einschalten. Für alles Riskante muss er fragen, und keine Antwort heißt Nein.',
+  'first.0.c': 'Ziehen Sie die Brücke hoch, hier oder im Tray, und alles stoppt sofort. Was geändert wurde, lässt sich zurücknehmen.',
+  'first.1': 'Auf Ihrer Plattform anmelden',
+  'first.1.try': 'Noch kein Konto?',
+  'first.1.try.more': 'Probieren Sie alles auf einer kleinen Plattform in diesem Programm aus. Drawbridge startet dafür neu und kehrt zu diesem Schritt zurück.',
+  'first.1.try.button': 'Ohne Konto ausprobieren',
+  'first.1.practising': 'Sie sind auf der Übungsplattform. Melden Sie sich dort an: Ihre Seite öffnet sich im Browser und braucht kein Konto.',
+  'first.2': 'Wo Agenten nach Ordnern suchen dürfen',
+  'first.3': 'Was Agenten dürfen',
+  'first.3.more': 'Zu Beginn können Agenten Dateien in einem angehängten Ordner benutzen und sonst nichts. Das lässt sich jederzeit ändern.',
+} as const;

@@ -1,4 +1,5 @@
 export const account = {
+  'account.title': 'Platform account',
   'account.signed_out': 'Not signed in',
   'account.signing_in': 'Finish signing in with your browser',
   'account.signed_in': 'Signed in',
@@ -6,6 +7,8 @@ export const account = {
   'account.platform': 'Platform',
   'account.sign_in': 'Sign in',
   'account.sign_out': 'Sign out',
+  'account.sign_out.sure': 'Signing out disconnects every chat and takes this computer’s access back at the platform.',
+  'account.stay': 'Stay signed in',
   'account.cancel': 'Cancel',
   'account.open_again': 'Open the page again',
   'account.open_platform': 'Open the platform',
@@ -17,4 +20,11 @@ export const account = {
   'account.paste.help': 'The browser cannot reach this computer? Paste the address of the page where it ended up.',
   'account.paste.label': 'Address from the browser',
   'account.paste.send': 'Use this address',
+  'links.intro': 'Drawbridge connects outwards only. Nothing on the network can connect to it.',
+  'links.control': 'Connection to the platform',
+  'links.off.more': 'It connects as soon as you are signed in and the bridge is lowered.',
+  'links.connected.more': 'The platform can ask for what your powers allow, and for nothing else.',
+  'links.connecting.more': 'This takes a moment.',
+  'links.waiting.more': 'Drawbridge tries again by itself.',
+  'links.halted.more': 'Drawbridge does not try again by itself.',
 } as const;

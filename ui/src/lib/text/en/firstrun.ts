@@ -1,1 +1,20 @@
-export const firstrun = {} as const;
+export const firstrun = {
+  'first.step': 'Step {step} of {steps}',
+  'first.back': 'Back',
+  'first.next': 'Continue',
+  'first.skip': 'Skip this step',
+  'first.skip_all': 'Skip all',
+  'first.done': 'Start',
+  'first.0': 'You decide what crosses the bridge',
+  'first.0.a': 'An agent on your platform can work on this computer, but only in the folder that you attach to a chat.',
+  'first.0.b': 'It has only the powers that you switch on. For anything risky it has to ask, and no answer means no.',
+  'first.0.c': 'Raise the bridge, here or in the tray, and everything stops at once. What was changed can be taken back.',
+  'first.1': 'Sign in to your platform',
+  'first.1.try': 'No account yet?',
+  'first.1.try.more': 'Try everything on a small platform inside this program. Drawbridge restarts for it and comes back to this step.',
+  'first.1.try.button': 'Try it without an account',
+  'first.1.practising': 'You are on the practice platform. Sign in there: its page opens in your browser and needs no account.',
+  'first.2': 'Choose where agents may look for folders',
+  'first.3': 'Choose what agents may do',
+  'first.3.more': 'To begin with, agents can use files in an attached folder and nothing else. You can change this at any time.',
+} as const;

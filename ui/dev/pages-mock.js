@@ -1,0 +1,116 @@
+// A stand-in for the desktop shell, for looking at the pages in any browser. Never part of the program.
+// /dev/pages.html?page=powers&lang=de&theme=dark&scene=empty&first=1
+const query = new URLSearchParams(location.search);
+const now = Date.now();
+const MIN = 60_000;
+const scene = query.get('scene') ?? 'full';
+
+const power = (name, mode, built = true, more = {}) => ({ power: name, mode, locked_by: null, built, running: 0, ...more });
+const chat = (id, folder, more = {}) => ({
+  session_id: id, folder, revision: 1, active: true, link: 'connected', in_flight: 0, requests: 12, revoked: false,
+  last_used_ms: now - 3 * MIN, attached_ms: now - 190 * MIN, last_operation: 'FILE_READ',
+  changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], ...more,
+});
+const why = { decision: 'allow', rule: 'mode', power: 'files', mode: 'allowed', by: null, text: 'the power files is set to allowed' };
+const act = (number, session_id, operation, subject, error_code = null) => ({
+  number, at_ms: now - number * 41_000, session_id, operation, subject, ok: error_code === null, error_code, duration_ms: 4, why, seq: 100 - number,
+});
+
+const home = '/home/ada';
+const snapshot = {
+  version: '0.1.0', raised: false, trouble: null, notices: [],
+  account: { state: 'signed_in', platform_url: 'https://platform.agpt.co', authorize_url: null, problem: null },
+  link: { state: 'connected', reason: null },
+  chats: [
+    chat('0b7c2f9e-quarterly', `${home}/Documents/Quarterly report`, { in_flight: 1, changes: { created: 3, written: 2, moved: 1, deleted: 1 }, powers_used: ['files', 'shell'] }),
+    chat('77aa10d2-garden', `${home}/garden`, { active: false, link: 'off', requests: 1, modes: [{ power: 'shell', mode: 'off' }], last_used_ms: now - 26 * 60 * MIN, attached_ms: now - 50 * 60 * MIN }),
+    chat('f00d4e11-photos', '/media/ada/archive/A very long folder name with many words that has to break somewhere 2026-11', { active: false, link: 'off', revoked: true, requests: 1480, powers_used: [], last_used_ms: now - 9 * 24 * 60 * MIN, attached_ms: now - 10 * 24 * 60 * MIN }),
+  ],
+  powers: [
+    power('files', 'allowed', true, { running: 1 }), power('attach', 'ask_each_time'), power('shell', 'ask_each_time'),
+    power('computer_use', 'off', false), power('clipboard', 'off', false), power('local_model', 'off', false), power('hardware', 'off', false),
+  ],
+  shell: { mode: 'confined', network: 'none', confinement_missing: null },
+  prompts: [],
+  activity: [
+    act(1, '0b7c2f9e-quarterly', 'FILE_WRITE', `${home}/Documents/Quarterly report/summary.md`),
+    act(2, '0b7c2f9e-quarterly', 'FILE_READ', '/etc/shadow', 'PATH_OUTSIDE_ALLOWED_ROOT'),
+    act(3, '0b7c2f9e-quarterly', 'EXECUTE_COMMAND', 'python3'),
+    act(4, '77aa10d2-garden', 'FILE_READ', `${home}/garden/notes.md`),
+  ],
+  audit: { path: `${home}/.local/state/drawbridge/audit.log`, bytes: 482_113, records: 1943, unavailable: false },
+  tray: 'shown',
+  rules: [
+    { id: 'r1', kind: 'command', session_id: null, folder: null, power: 'shell', program: '/usr/bin/git', words: ['log', '--oneline', '*'], any_more: true, origin: 'answered', at_ms: now - 80 * MIN },
+    { id: 'r2', kind: 'chat_power', session_id: '0b7c2f9e-quarterly', folder: `${home}/Documents/Quarterly report`, power: 'shell', program: null, words: [], any_more: false, origin: 'answered', at_ms: now - 5 * MIN },
+  ],
+  offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0,
+};
+if (scene === 'empty') Object.assign(snapshot, { chats: [], rules: [], activity: [] });
+if (scene === 'signed_out') Object.assign(snapshot, { chats: [], rules: [], activity: [], account: { ...snapshot.account, state: 'signed_out' }, link: { state: 'off', reason: null } });
+if (scene === 'signing_in') Object.assign(snapshot, { chats: [], account: { ...snapshot.account, state: 'signing_in', authorize_url: 'https://platform.agpt.co/authorize?client_id=autogpt-local-executor&state=4c1f0a&code_challenge=9bX2&scope=local' } });
+if (scene === 'raised') Object.assign(snapshot, { raised: true, last_raise: { at_ms: now, stored_ms: 3, ended_ms: 84 }, chats: snapshot.chats.map((one) => ({ ...one, active: false, in_flight: 0, link: 'off' })) });
+if (scene === 'trouble') {
+  Object.assign(snapshot, {
+    trouble: { code: 'settings_broken', message: 'The stored settings cannot be read.' }, tray: 'none', prompts: [{}, {}],
+    audit: { ...snapshot.audit, unavailable: true }, link: { state: 'waiting', reason: 'The platform did not answer. Drawbridge tries again in 12 seconds.' },
+    browse_roots: [`${home}/Documents`, '/media/ada/archive'], offered_folder: `${home}/Documents/Taxes 2026`,
+    shell: { mode: 'full', network: 'all', confinement_missing: null },
+  });
+  snapshot.powers[0].locked_by = 'config.toml';
+}
+
+let prefs = {
+  theme: query.get('theme') ?? 'system', language: query.get('lang') ?? 'en', zoom: Number(query.get('zoom') ?? 100),
+  first_run: query.has('first') ? Number(query.get('first')) : 4, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false,
+};
+const undo = (number, kind, path, more = {}) => ({ number, at_ms: now - number * 7 * MIN, session_id: '0b7c2f9e-quarterly', kind, path: `${home}/Documents/Quarterly report/${path}`, moved_to: null, bytes: 2048 * number, restored: false, ...more });
+let changes = [
+  undo(7, 'write', 'summary.md'), undo(6, 'create', 'charts/revenue.svg', { bytes: 0 }), undo(5, 'move', 'draft.txt', { moved_to: `${home}/Documents/Quarterly report/old/draft.txt`, bytes: 0 }),
+  undo(4, 'delete', 'notes (copy).txt'), undo(3, 'write', 'figures.csv', { restored: true }),
+];
+
+const handlers = { snapshot: [], prefs: [] };
+const callbacks = new Map();
+let next = 1;
+const tell = (name, payload) => handlers[name]?.forEach((id) => callbacks.get(id)?.({ event: name, id: 0, payload }));
+const calls = {
+  snapshot: () => snapshot,
+  desktop: () => ({ tray: snapshot.tray !== 'none', hot_key: 'Ctrl+Alt+Shift+B', language: 'en', home }),
+  prefs: () => prefs,
+  set_prefs: ({ prefs: wanted }) => { prefs = wanted; tell('prefs', prefs); },
+  offer_folder: () => { snapshot.offered_folder = `${home}/Documents/Taxes 2026`; tell('snapshot', { ...snapshot }); return true; },
+  send: ({ command }) => {
+    switch (command.command) {
+      case 'undo_list': return { reply: 'undo', entries: changes.filter((one) => command.session_id === null || one.session_id === command.session_id) };
+      case 'undo_restore': changes = changes.map((one) => (command.numbers.includes(one.number) ? { ...one, restored: true } : one)); return { reply: 'restored', count: 1, failed: [] };
+      case 'undo_restore_chat': changes = changes.map((one) => ({ ...one, restored: one.kind !== 'move' })); return { reply: 'restored', count: 3, failed: [{ label: changes[2].path, value: 'another file is there now' }] };
+      case 'audit_verify': return { reply: 'verified', report: { sound: true, files: 2, records: 1943, findings: [] } };
+      case 'audit_rotate': return { reply: 'rotated', path: `${home}/.local/state/drawbridge/audit-20261130.log` };
+      case 'activity_page': return { reply: 'activity', rows: snapshot.activity, total: snapshot.activity.length };
+      case 'set_raised': Object.assign(snapshot, { raised: command.raised, last_raise: { at_ms: now, stored_ms: 3, ended_ms: 84 } }); break;
+      case 'set_power': snapshot.powers = snapshot.powers.map((one) => (one.power === command.power ? { ...one, mode: command.mode } : one)); break;
+      case 'set_shell': snapshot.shell = { ...snapshot.shell, mode: command.mode, network: command.network }; break;
+      case 'offer_folder': snapshot.offered_folder = null; break;
+      case 'remove_rule': snapshot.rules = snapshot.rules.filter((one) => one.id !== command.id); break;
+      case 'set_rule': throw { code: 'rule_too_wide', message: 'A rule may not let an interpreter run anything.' };
+    }
+    tell('snapshot', { ...snapshot });
+    return { reply: 'done' };
+  },
+  'plugin:event|listen': ({ event, handler }) => { (handlers[event] ??= []).push(handler); return handler; },
+  'plugin:event|unlisten': () => undefined,
+};
+window.__TAURI_INTERNALS__ = {
+  transformCallback: (callback) => { callbacks.set(next, callback); return next++; },
+  unregisterCallback: (id) => callbacks.delete(id),
+  invoke: async (name, payload) => (calls[name] ?? (() => undefined))(payload ?? {}),
+};
+window.__TAURI_EVENT_PLUGIN_INTERNALS__ = { unregisterListener: () => undefined };
+// Clicks given in the address, one after the other: &click=%23nav-powers,%23shell-full
+addEventListener('load', () => {
+  const clicks = [...(query.has('page') ? [`#nav-${query.get('page')}`] : []), ...(query.get('click') ?? '').split(';').filter(Boolean)];
+  let wait = 150;
+  for (const selector of clicks) setTimeout(() => document.querySelector(selector)?.click(), (wait += 120));
+  if (query.has('down')) setTimeout(() => scrollTo(0, Number(query.get('down'))), wait + 300);
+});
