@@ -418,7 +418,12 @@ by: string | null,
 /**
  * The reason in words.
  */
-why: string, };
+why: string, 
+/**
+ * What may decide otherwise for one chat or for one command, newest first. The decision above is that for a chat without
+ * modes of its own when none is named, and for a command that no rule allows.
+ */
+rules?: Array<RuleView>, };
 
 export type TrayState = "unknown" | "none" | "shown";
 
@@ -442,7 +447,8 @@ export type RuleView = {
  */
 id: string, 
 /**
- * `chat_power`: a power for one chat. "command": a command pattern.
+ * `chat_power`: a power for one chat. "command": a command pattern. `chat_mode`: the mode of a power in one chat; only in
+ * explanations, since a chat tells its modes itself.
  */
 kind: string, 
 /**
@@ -457,6 +463,10 @@ folder: string | null,
  * The power concerned.
  */
 power: string, 
+/**
+ * The mode, for the mode of a power in one chat.
+ */
+mode?: string, 
 /**
  * The resolved program of a command rule, safe to show.
  */
