@@ -96,6 +96,17 @@ it('allows only what was painted, seen to its end and there for a moment', async
   expect(screen.queryByText(/Scroll to the end/)).toBeNull();
 });
 
+it('does not take an end that slips away again for one that was seen', async () => {
+  const rig = await open([command]);
+  await rig.frames();
+  await rig.guard();
+
+  await rig.glimpse();
+  expect(once().disabled).toBe(true);
+  await rig.end();
+  expect(once().disabled).toBe(false);
+});
+
 it('answers once, however often it is pressed', async () => {
   const rig = await open([command]);
   await ready(rig);

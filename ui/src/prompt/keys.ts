@@ -62,9 +62,15 @@ function turn(ring: HTMLElement[], by: 1 | -1): boolean {
   return next !== undefined;
 }
 
+/** Parts of a long text that come into sight get their real height only then: so it takes some steps. */
+function goTo(end: Element, steps = 5): void {
+  end.scrollIntoView({ block: 'end' });
+  if (steps > 1) requestAnimationFrame(() => goTo(end, steps - 1));
+}
+
 function scroll(key: string, scroller: HTMLElement | undefined, end: Element | null): boolean {
   if (key === 'End' && end) {
-    end.scrollIntoView({ block: 'end' });
+    goTo(end);
     return true;
   }
   const inner = scroller && scroller.scrollHeight > scroller.clientHeight ? scroller : document.documentElement;

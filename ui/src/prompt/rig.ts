@@ -44,6 +44,8 @@ export interface Rig {
   frames: () => Promise<void>;
   /** Shows that the end of the text is in sight. */
   end: () => Promise<void>;
+  /** Shows the end for one frame: what came into sight above it was higher than guessed. */
+  glimpse: () => Promise<void>;
   /** Lets the time of the guard pass. */
   guard: () => Promise<void>;
   answers: () => Command[];
@@ -77,13 +79,18 @@ export async function open(prompts: PromptView[]): Promise<Rig> {
     return lastFrame;
   });
   vi.stubGlobal('cancelAnimationFrame', (id: number) => frames.delete(id));
-  const watched = new Set<() => void>();
+  const step = () => {
+    const due = [...frames.values()];
+    frames.clear();
+    due.forEach((call) => call(0));
+  };
+  const watched = new Set<(inSight: boolean) => void>();
   vi.stubGlobal(
     'IntersectionObserver',
     class {
-      #call: () => void;
+      #call: (inSight: boolean) => void;
       constructor(call: (entries: { isIntersecting: boolean }[]) => void) {
-        this.#call = () => call([{ isIntersecting: true }]);
+        this.#call = (inSight) => call([{ isIntersecting: inSight }]);
       }
       observe() {
         watched.add(this.#call);
@@ -125,15 +132,20 @@ export async function open(prompts: PromptView[]): Promise<Rig> {
       await settle();
     },
     frames: async () => {
-      for (const round of [1, 2]) {
-        const due = [...frames.values()];
-        frames.clear();
-        due.forEach((call) => call(round));
-      }
+      step();
+      step();
       await settle();
     },
     end: async () => {
-      [...watched].forEach((call) => call());
+      [...watched].forEach((call) => call(true));
+      for (let round = 0; round < 3; round += 1) step();
+      await settle();
+    },
+    glimpse: async () => {
+      [...watched].forEach((call) => call(true));
+      step();
+      [...watched].forEach((call) => call(false));
+      for (let round = 0; round < 3; round += 1) step();
       await settle();
     },
     guard: async () => {
