@@ -204,10 +204,15 @@ fn asked_for<'a>(op: &'a str, details: &'a Map<String, Value>) -> &'a str {
     }
 }
 
-/// Checks every file of the log. Blocks for long.
-pub(super) fn verify(journal: &Journal) -> Done {
+/// Checks every file of the log. Blocks for long, until `stopped` says so.
+pub(super) fn verify(journal: &Journal, stopped: &dyn Fn() -> bool) -> Done {
     // What another client wrote into this log before is as good as ours.
-    let report = journal.log().verify_all(true).map_err(unreadable)?;
+    let report = journal.log().verify_all(true, stopped).map_err(|fault| {
+        if fault.kind() == io::ErrorKind::Interrupted {
+            return CommandError::new("stopping", "Drawbridge is stopping, so the log was not checked to its end.");
+        }
+        unreadable(fault)
+    })?;
     Ok(Reply::Verified { report: verified(&report) })
 }
 

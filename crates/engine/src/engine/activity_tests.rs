@@ -235,14 +235,15 @@ fn a_record_is_shown_with_its_reason_of_then_and_of_now_and_nothing_hidden() {
 fn checking_tells_what_was_changed_and_where() {
     let rig = Rig::new();
     rig.day();
-    let Reply::Verified { report } = verify(&rig.journal).unwrap() else { panic!("not checked") };
+    let Reply::Verified { report } = verify(&rig.journal, &|| false).unwrap() else { panic!("not checked") };
     assert_eq!((report.sound, report.files, report.records), (true, 1, 14));
     let text = fs::read_to_string(rig.log()).unwrap();
     fs::write(rig.log(), text.replacen("/r/b", "/r/x", 1)).unwrap();
 
-    let Reply::Verified { report } = verify(&rig.journal).unwrap() else { panic!("not checked") };
+    let Reply::Verified { report } = verify(&rig.journal, &|| false).unwrap() else { panic!("not checked") };
 
     assert!(!report.sound);
+    assert_eq!(verify(&rig.journal, &|| true).unwrap_err().code, "stopping");
     assert_eq!(report.findings[0].label, "hmac_mismatch");
     assert!(report.findings[0].value.starts_with("audit.log, line 5: "), "{:?}", report.findings);
 }
@@ -301,5 +302,5 @@ fn figures_of_a_hundred_thousand_records() {
     measured("first page of a text", &|| at(&text, 0));
     measured("the same again", &|| at(&text, 0));
     measured("one record", &|| drop(rig.shown(90_000, &PolicyState::defaults())));
-    measured("verify", &|| drop(verify(&rig.journal).unwrap()));
+    measured("verify", &|| drop(verify(&rig.journal, &|| false).unwrap()));
 }

@@ -76,8 +76,8 @@ impl Core {
     }
 
     pub(super) fn audit_verify(&self) -> Job {
-        let journal = self.journal.clone();
-        Box::new(move || activity::verify(&journal))
+        let (journal, stop) = (self.journal.clone(), self.aside.stop.clone());
+        Box::new(move || activity::verify(&journal, &|| stop.is_cancelled()))
     }
 
     pub(super) fn audit_export(&self, path: String) -> Job {

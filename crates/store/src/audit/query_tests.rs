@@ -177,7 +177,7 @@ fn the_reason_of_a_decision_has_room_beside_the_longest_command() {
 
     assert_eq!(found.record["details"]["decision"], json!({ "rule": "mode", "power": "shell" }));
     assert!(found.record.to_string().len() < 64 * 1024);
-    assert_eq!(log.verify_all(false).unwrap().findings, []);
+    assert_eq!(log.verify_all(false, &|| false).unwrap().findings, []);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_check_and_a_bundle_are_made_while_the_log_is_written_and_rotated() {
                 }
             }
         });
-        let reports: Vec<_> = (0..3).map(|_| log.verify_all(false).unwrap()).collect();
+        let reports: Vec<_> = (0..3).map(|_| log.verify_all(false, &|| false).unwrap()).collect();
         let bundles: Vec<_> = (0..3).map(|at| log.export(&rig.dir.path().join(format!("{at}.zip"))).unwrap()).collect();
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         writing.join().unwrap();
@@ -212,6 +212,8 @@ fn a_check_and_a_bundle_are_made_while_the_log_is_written_and_rotated() {
         assert!(bundle.records >= 201, "{bundle:?}");
         assert_eq!(bundle.files.iter().filter(|name| *name == "audit.log").count(), 1);
     }
+    let stopped = log.verify_all(false, &|| true).unwrap_err();
+    assert_eq!(stopped.kind(), io::ErrorKind::Interrupted);
     assert!(log.export(&rig.dir.path().join("0.zip")).is_err());
     let empty: Map<String, Value> = Map::new();
     log.append(Record { details: empty, ..act("FILE_READ", "", None) }).unwrap();

@@ -37,7 +37,7 @@ pub fn verify(paths: &AuditPaths, key: &AuditKey, copy: HeadCopy<'_>, compat: bo
     let mut report = Report::default();
     // The head first: what is written meanwhile only adds to the log.
     let (kept, copied) = heads(paths, &mac, copy)?;
-    check_file(&paths.log, &mac, compat, &mut report)?;
+    check_file(&paths.log, &Check { mac: &mac, compat, stopped: &|| false }, &mut report)?;
     check_heads(paths, &kept, copied.as_ref(), &mut report)?;
     Ok(report)
 }
@@ -47,18 +47,28 @@ pub fn verify(paths: &AuditPaths, key: &AuditKey, copy: HeadCopy<'_>, compat: bo
 /// # Errors
 /// When a file that is there cannot be read.
 pub fn verify_all(paths: &AuditPaths, key: &AuditKey, copy: HeadCopy<'_>, compat: bool) -> io::Result<Report> {
-    all(paths, &canonical::keyed(key), copy, compat)
+    let mac = canonical::keyed(key);
+    all(paths, copy, &Check { mac: &mac, compat, stopped: &|| false })
 }
 
-pub(super) fn all(paths: &AuditPaths, mac: &Keyed, copy: HeadCopy<'_>, compat: bool) -> io::Result<Report> {
+/// How to check.
+pub(super) struct Check<'a> {
+    pub(super) mac: &'a Keyed,
+    /// Accepts the older way of writing numbers.
+    pub(super) compat: bool,
+    /// Asked between records; true ends the check with an error.
+    pub(super) stopped: &'a dyn Fn() -> bool,
+}
+
+pub(super) fn all(paths: &AuditPaths, copy: HeadCopy<'_>, check: &Check<'_>) -> io::Result<Report> {
     let mut report = Report::default();
-    let (kept, copied) = heads(paths, mac, copy)?;
+    let (kept, copied) = heads(paths, check.mac, copy)?;
     let mut all = files::older(&paths.log)?;
     all.push(paths.log.clone());
     let mut links = Vec::new();
     let mut pruned = BTreeSet::new();
     for path in &all {
-        let checked = check_file(path, mac, compat, &mut report)?;
+        let checked = check_file(path, check, &mut report)?;
         pruned.extend(checked.pruned);
         links.push((path.clone(), checked.first, checked.last));
     }
@@ -168,7 +178,8 @@ struct Checked {
     pruned: BTreeSet<String>,
 }
 
-fn check_file(path: &Path, mac: &Keyed, compat: bool, report: &mut Report) -> io::Result<Checked> {
+fn check_file(path: &Path, check: &Check<'_>, report: &mut Report) -> io::Result<Checked> {
+    let Check { mac, compat, stopped } = *check;
     let mut checked = Checked::default();
     let mut facts = FileReport { file: files::name(path), records: 0, older_rule: 0 };
     let file = match files::open(path) {
@@ -191,6 +202,9 @@ fn check_file(path: &Path, mac: &Keyed, compat: bool, report: &mut Report) -> io
             break;
         }
         number += 1;
+        if stopped() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "the check was stopped"));
+        }
         if line.last() != Some(&b'\n') {
             // A writer may be at this very line: then its end is there by now.
             reader.read_until(b'\n', &mut line)?;

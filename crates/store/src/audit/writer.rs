@@ -25,7 +25,7 @@ use super::head::{self, Head, HeadFile};
 use super::open::{self, Resumed, link_to, new_id};
 use super::options::{AuditOptions, SyncMode};
 use super::report::Report;
-use super::verify::{self, HeadCopy};
+use super::verify::{self, Check, HeadCopy};
 use super::{Appended, AuditFault, AuditPaths, Exported, Record, RecordResult, bundle};
 use crate::secrets::{SecretStore, entries};
 
@@ -198,17 +198,18 @@ impl AuditLog {
     }
 
     /// Checks all files, how they follow each other, and the head with its copy, as [`super::verify_all`] does. May run
-    /// while records are written and while the log is rotated. Blocks for long.
+    /// while records are written and while the log is rotated. Blocks for long; `stopped` is asked between records.
     ///
     /// # Errors
-    /// When a file that is there cannot be read.
-    pub fn verify_all(&self, compat: bool) -> io::Result<Report> {
+    /// When a file that is there cannot be read, and when it was stopped.
+    pub fn verify_all(&self, compat: bool, stopped: &dyn Fn() -> bool) -> io::Result<Report> {
         let shared = &self.shared;
+        let check = Check { mac: &shared.mac, compat, stopped };
         let copy = shared.secrets.as_deref().map_or(HeadCopy::Nowhere, HeadCopy::In);
         let files = || Ok::<_, io::Error>((shared.lock().file_id.clone(), files::older(&shared.paths.log)?));
         let mut before = files()?;
         for _ in 0..MOST_TRIES {
-            let report = verify::all(&shared.paths, &shared.mac, copy, compat)?;
+            let report = verify::all(&shared.paths, copy, &check)?;
             // A file that was rotated or pruned meanwhile looks as if it were missing.
             let after = files()?;
             if report.is_sound() || after == before {
@@ -216,7 +217,7 @@ impl AuditLog {
             }
             before = after;
         }
-        verify::all(&shared.paths, &shared.mac, copy, compat)
+        verify::all(&shared.paths, copy, &check)
     }
 
     /// Writes a bundle, as [`super::export`] does. May run while records are written. Blocks for long.
