@@ -19,8 +19,8 @@ run: ui
 test: setup
 	@scripts/test.sh
 
-bench: setup
-	@cargo build --locked --release -p drawbridge-cli -p drawbridge-bench
+bench: ui
+	@cargo build --locked --release -p drawbridge-cli -p drawbridge-desktop -p drawbridge-bench
 	@"$(CARGO_TARGET_DIR)/release/drawbridge-bench"
 
 fmt:

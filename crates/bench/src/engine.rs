@@ -122,13 +122,18 @@ impl Home {
             command.args(["--session-id", "bench", "--allowed-root"]).arg(self.root());
             command.args(["--enable-shell", "--shell", if kind == Kind::Full { "full" } else { "confined" }]);
         }
+        self.environment(&mut command);
+        let log = std::fs::File::create(self.dir.path().join("log"))?;
+        let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+        Ok(Process { pid: child.id(), child: Killed(child) })
+    }
+
+    /// Points a program to these folders.
+    pub(crate) fn environment(&self, command: &mut Command) {
         command.env("DRAWBRIDGE_STATE_DIR", self.state()).env("DRAWBRIDGE_CONFIG_DIR", self.config());
         if !self.in_keychain {
             command.env("DRAWBRIDGE_KEYCHAIN_PASSPHRASE", PASSPHRASE);
         }
-        let log = std::fs::File::create(self.dir.path().join("log"))?;
-        let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
-        Ok(Process { pid: child.id(), child: Killed(child) })
     }
 
     /// What the engine said, for when it does not do what it should.
@@ -187,7 +192,7 @@ pub(crate) fn cpu_of(pid: u32) -> anyhow::Result<Duration> {
     Ok(TICK * ticks)
 }
 
-fn field(text: &str, name: &str) -> anyhow::Result<u64> {
+pub(crate) fn field(text: &str, name: &str) -> anyhow::Result<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)).context("no such line")?;
     Ok(line.split_whitespace().next().unwrap_or_default().parse()?)
 }

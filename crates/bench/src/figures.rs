@@ -5,4 +5,5 @@ pub(crate) mod growth;
 pub(crate) mod idle;
 pub(crate) mod raise;
 pub(crate) mod start;
+pub(crate) mod window;
 pub(crate) mod wire;

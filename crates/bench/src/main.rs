@@ -2,10 +2,11 @@
 //!
 //! Never a test and never shipped: figures belong to the machine they were taken on, so each stands beside what that very
 //! machine can do at best, taken in the same run. The engine is the release build of `drawbridge` in a process of its own.
-//! Words on the command line choose groups of figures: `start idle wire command growth raise`.
+//! Words on the command line choose groups of figures: `start idle wire command growth raise window`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for developers that prints a table")]
 #![allow(clippy::cast_precision_loss, reason = "figures are shown with few digits")]
 
+mod desktop;
 mod echo;
 mod engine;
 mod figures;
@@ -14,7 +15,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use figures::{command, growth, idle, raise, start, wire};
+use figures::{command, growth, idle, raise, start, window, wire};
 use table::Table;
 
 fn main() -> ExitCode {
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         // As the engine has it, so that the limit is that of the wire and not of another runtime.
         Some(echo::ROLE) => run(tokio::runtime::Builder::new_multi_thread(), echo_role(&words)),
         Some(start::KEYCHAIN_ROLE) => run(tokio::runtime::Builder::new_current_thread(), start::in_session()),
+        Some(window::DESK_ROLE) => run(tokio::runtime::Builder::new_current_thread(), window::on_a_desktop()),
         _ => run(tokio::runtime::Builder::new_current_thread(), measure(&words)),
     };
     match result {
@@ -64,6 +66,9 @@ async fn measure(words: &[String]) -> anyhow::Result<()> {
     }
     if wanted("raise") {
         raise::measure(&mut table).await?;
+    }
+    if wanted("window") {
+        window::measure(&mut table)?;
     }
     println!();
     table.print();

@@ -21,7 +21,13 @@ impl Verdict {
         if within { Self::Ok } else { Self::Over }
     }
 
-    const fn word(self) -> &'static str {
+    /// The verdict of this word.
+    pub(crate) fn named(word: &str) -> Self {
+        [Self::Ok, Self::Over, Self::NotHere].into_iter().find(|verdict| verdict.word() == word).unwrap_or(Self::None)
+    }
+
+    /// Its word in the table.
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Over => "OVER",

@@ -1,6 +1,12 @@
 //! Memory after much work and many reconnects: it must not grow.
 
+use std::pin::pin;
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
+use drawbridge_engine::Command;
+use drawbridge_engine::control::Client;
+use drawbridge_store::state_dir::StateDir;
 use serde_json::json;
 
 use super::wire::read_of;
@@ -9,7 +15,9 @@ use crate::peer::{Link, Peer, request};
 use crate::table::{Table, Verdict};
 
 const OPERATIONS: usize = 20_000;
-const RECONNECTS: usize = 200;
+const RECONNECTS: usize = 1_000;
+/// Between two wishes to connect.
+const PRESS_EVERY: Duration = Duration::from_millis(3);
 /// Growth below this is the allocator's.
 const SLACK_KIB: u64 = 1024;
 
@@ -24,17 +32,36 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
     work(&home, &mut link, OPERATIONS).await?;
     let second = process.rss_kib()?;
     report(table, &format!("resident memory over {OPERATIONS} operations"), first, second);
-    for _ in 0..RECONNECTS / 10 {
-        link.close().await?;
-        link = peer.engine().await.with_context(|| home.log())?;
-    }
+    let mut person = Client::connect(&StateDir::open(&home.state())?.control_socket()).await?;
+    link = reconnects(&home, &peer, &mut person, link, RECONNECTS / 10).await?;
     let before = process.rss_kib()?;
-    for _ in 0..RECONNECTS {
-        link.close().await?;
-        link = peer.engine().await.with_context(|| home.log())?;
-    }
+    link = reconnects(&home, &peer, &mut person, link, RECONNECTS).await?;
     report(table, &format!("resident memory over {RECONNECTS} reconnects"), before, process.rss_kib()?);
+    drop(link);
     process.stop()
+}
+
+/// Closes in order and connects again. A peer that only accepts and closes sees longer and longer waits, as it should, so the
+/// wish of a person is played, which ends each wait.
+async fn reconnects(
+    home: &Home,
+    peer: &Peer,
+    person: &mut Client,
+    mut link: Link,
+    count: usize,
+) -> anyhow::Result<Link> {
+    for _ in 0..count {
+        link.close().await?;
+        let mut next = pin!(peer.engine());
+        link = loop {
+            tokio::select! {
+                link = &mut next => break link.with_context(|| home.log())?,
+                // Pressed before the engine has seen the end it means nothing, so it is pressed until the link is there.
+                () = tokio::time::sleep(PRESS_EVERY) => drop(person.send(&Command::Connect).await?),
+            }
+        };
+    }
+    Ok(link)
 }
 
 fn report(table: &mut Table, figure: &str, before: u64, after: u64) {

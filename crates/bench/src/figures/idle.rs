@@ -64,7 +64,7 @@ async fn processor(table: &mut Table, process: &Process, chats: usize) -> anyhow
 }
 
 /// Attaches the folder of this number to a new chat, and takes its data link.
-async fn attach(peer: &Peer, control: &mut Link, number: usize) -> anyhow::Result<Link> {
+pub(crate) async fn attach(peer: &Peer, control: &mut Link, number: usize) -> anyhow::Result<Link> {
     let page = control
         .ask("DIRECTORY_LIST_REQUEST", &json!({ "browse_id": null, "directory_ref": null }), "DIRECTORY_LIST_RESPONSE")
         .await?;
