@@ -234,8 +234,9 @@ def denies(tray, platform, notifier, machine):
 
 def attaches(tray, platform, machine, folder, opened):
     tray.click("Powers", "Attach folders", "Allowed")
+    # A check mark follows the click at once; the line above it says what the engine did.
+    tray.sees("Powers", "Attach folders: Allowed")
     until("the check mark", lambda: tray.checked("Powers", "Attach folders", "Allowed"))
-    assert tray.sees("Powers", "Attach folders: Allowed")
     chat = platform.call("chat", session_id="quarterly-report")["session_id"]
     platform.call("attach", machine_id=machine, session_id=chat, **place_of(platform, machine, folder))
     platform.call("activate", session_id=chat)
@@ -262,6 +263,7 @@ def place_of(platform, machine, folder):
 
 def shows(tray, platform, notifier, program, chat, machine):
     tray.click("Powers", "Commands", "Ask each time")
+    tray.sees("Powers", "Commands: Ask each time")
     platform.offers(machine, "shell")
     assert tray.sees("Powers", "Commands", "Commands are confined")
     run = lambda: platform.later("operate", session_id=chat, type="EXECUTE_COMMAND", payload={"argv": ["sleep", "600"]}, limit_ms=600000)
@@ -286,7 +288,7 @@ def shows(tray, platform, notifier, program, chat, machine):
 
 def stops(tray, platform, notifier, chat):
     tray.click("Powers", "Commands", "Allowed")
-    until("the check mark", lambda: tray.checked("Powers", "Commands", "Allowed"))
+    tray.sees("Powers", "Commands: Allowed")
     running = platform.later("operate", session_id=chat, type="EXECUTE_COMMAND", payload={"argv": ["sleep", "600"]}, limit_ms=600000)
     ends = "Quit (ends 1 chat and 1 running command)"
     until(ends, lambda: tray.line(ends) or (running.done() and sys.exit(f"the command did not go on: {running.exception()}")))
@@ -350,7 +352,7 @@ def nobody_answers(bus, tray, platform, log):
     """A service that takes every call and answers none must cost nothing but one line."""
     silent = Notifier(bus, "--never-answers")
     tray.click("Powers", "Attach folders", "Ask each time")
-    until("the check mark", lambda: tray.checked("Powers", "Attach folders", "Ask each time"))
+    tray.sees("Powers", "Attach folders: Ask each time")
     machine = platform.machine()
     for _ in range(2):
         asked = asks_for_a_folder(platform, machine)
