@@ -110,7 +110,11 @@ window.__TAURI_EVENT_PLUGIN_INTERNALS__ = { unregisterListener: () => undefined 
 // Clicks given in the address, one after the other: &click=%23nav-powers,%23shell-full
 addEventListener('load', () => {
   const clicks = [...(query.has('page') ? [`#nav-${query.get('page')}`] : []), ...(query.get('click') ?? '').split(';').filter(Boolean)];
-  let wait = 150;
-  for (const selector of clicks) setTimeout(() => document.querySelector(selector)?.click(), (wait += 120));
-  if (query.has('down')) setTimeout(() => scrollTo(0, Number(query.get('down'))), wait + 300);
+  const step = () => {
+    const found = clicks[0] && document.querySelector(clicks[0]);
+    if (found) { clicks.shift(); found.click(); }
+    if (clicks.length > 0) setTimeout(step, 60);
+    else if (query.has('down')) setTimeout(() => scrollTo(0, Number(query.get('down'))), 60);
+  };
+  step();
 });

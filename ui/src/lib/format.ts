@@ -1,4 +1,6 @@
 /** Pure view logic: numbers and times in words. */
+import { locale } from './text';
+
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
   const units = ['KiB', 'MiB', 'GiB', 'TiB'];
@@ -12,6 +14,6 @@ export function bytes(count: number): string {
 }
 
 export const clock = (ms: number): string =>
-  new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  new Date(ms).toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 export const secondsLeft = (expiresMs: number, nowMs: number): number => Math.max(0, Math.ceil((expiresMs - nowMs) / 1000));

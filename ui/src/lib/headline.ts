@@ -44,8 +44,11 @@ export function headline(shown: Snapshot): Headline {
   return { title, more: powersInWords(shown), tone: 'open', busy };
 }
 
+/** The first letter alone: German nouns inside keep theirs. */
+const lowered = (text: string): string => text.charAt(0).toLocaleLowerCase() + text.slice(1);
+
 /** "Files: allowed · Commands: ask each time". */
 function powersInWords(shown: Snapshot): string {
-  const powers = usable(shown).map((power) => `${named(`power.${power.power}`, power.power)}: ${named(`mode.${power.mode}`, power.mode).toLocaleLowerCase()}`);
+  const powers = usable(shown).map((power) => `${named(`power.${power.power}`, power.power)}: ${lowered(named(`mode.${power.mode}`, power.mode))}`);
   return powers.length === 0 ? t('bridge.no_powers') : powers.join(' · ');
 }

@@ -1,5 +1,5 @@
 /** Times in words a person would use. The clock of the page moves twice a minute: nothing here counts seconds. */
-import { language } from './text';
+import { locale } from './text';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -16,13 +16,13 @@ export function keepTime(): () => void {
 /** "now", "5 minutes ago", "yesterday", and the date for what is older than a week. */
 export function ago(ms: number, at: number = now): string {
   const age = Math.max(0, at - ms);
-  const words = new Intl.RelativeTimeFormat(language(), { numeric: 'auto' });
+  const words = new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' });
   if (age < MINUTE) return words.format(0, 'second');
   if (age < HOUR) return words.format(-Math.floor(age / MINUTE), 'minute');
   if (age < DAY) return words.format(-Math.floor(age / HOUR), 'hour');
   if (age < 7 * DAY) return words.format(-Math.floor(age / DAY), 'day');
-  return new Date(ms).toLocaleDateString(language(), { dateStyle: 'medium' });
+  return new Date(ms).toLocaleDateString(locale(), { dateStyle: 'medium' });
 }
 
 /** Date and time in full, for the title of a shorter one. */
-export const exactly = (ms: number): string => new Date(ms).toLocaleString(language(), { dateStyle: 'medium', timeStyle: 'medium' });
+export const exactly = (ms: number): string => new Date(ms).toLocaleString(locale(), { dateStyle: 'medium', timeStyle: 'medium' });

@@ -8,7 +8,7 @@ import { en, type Key } from './en';
 import { language } from './language.svelte';
 
 export type { Key } from './en';
-export { chooseLanguage, language, languages, type Language } from './language.svelte';
+export { chooseLanguage, language, languages, locale, type Language } from './language.svelte';
 
 type Counted<K> = K extends `${infer Stem}.other` ? (`${Stem}.one` extends Key ? Stem : never) : never;
 /** Keys that come in one form for one and in another for other counts. */

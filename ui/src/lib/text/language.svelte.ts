@@ -11,6 +11,9 @@ let current = $state<Language>('en');
 
 export const language = (): Language => current;
 
+/** The language with the region of the desktop where they agree: times of "en" differ from "en-GB". */
+export const locale = (): string => navigator.languages.find((tag) => tag.slice(0, 2).toLowerCase() === current) ?? current;
+
 /** Chooses by what the person set and, for "system", by the tag of the desktop: "de", "de-AT", "de_DE.UTF-8". */
 export function chooseLanguage(wanted: string, desktop: string): Language {
   const tag = (wanted === 'system' ? desktop : wanted).slice(0, 2).toLowerCase();

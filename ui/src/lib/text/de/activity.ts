@@ -134,7 +134,6 @@ export const activity = {
   'record.fields': 'Der Eintrag',
   'record.none': 'Mehr ist darüber nicht aufgeschrieben.',
   'record.folder': 'Ordner des Chats: {folder}',
-  'record.change': 'Was das geändert hat, lässt sich zurücknehmen.',
 
   'log.title': 'Protokoll',
   'log.more': 'Jede Handlung wird hier aufgeschrieben, bevor die Antwort diesen Computer verlässt. Nichts darin lässt sich unbemerkt ändern.',

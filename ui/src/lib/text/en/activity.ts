@@ -134,7 +134,6 @@ export const activity = {
   'record.fields': 'The record',
   'record.none': 'Nothing more is written down about this.',
   'record.folder': 'Folder of the chat: {folder}',
-  'record.change': 'What this changed can be taken back.',
 
   'log.title': 'Audit log',
   'log.more': 'Every act is written down here before its answer leaves this computer. Nothing in it can be changed unseen.',
