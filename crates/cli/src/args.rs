@@ -153,8 +153,11 @@ pub(crate) enum UndoVerb {
     /// Takes changes back
     Restore {
         /// Their numbers
-        #[arg(required = true)]
+        #[arg(required_unless_present = "chat")]
         numbers: Vec<u64>,
+        /// Everything that this chat changed; what cannot be taken back is told, and the rest is
+        #[arg(long, value_name = "ID", conflicts_with = "numbers")]
+        chat: Option<String>,
     },
 }
 

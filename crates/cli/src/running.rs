@@ -68,6 +68,26 @@ pub(crate) async fn undo_restore(numbers: Vec<u64>) -> anyhow::Result<u8> {
     Ok(0)
 }
 
+pub(crate) async fn undo_restore_chat(session_id: String) -> anyhow::Result<u8> {
+    let place = Place::from_env()?;
+    if !place.exists() {
+        anyhow::bail!("there is nothing to take back here");
+    }
+    let (count, failed) = match place.reach().await? {
+        Reach::Running(mut client) => {
+            let ask = Command::UndoRestoreChat { session_id };
+            let Reply::Restored { count, failed } = client.send(&ask).await? else { return Err(odd_answer()) };
+            (count, failed)
+        }
+        Reach::Stopped(owner) => stopped::undo_restore_chat(&place, &owner, &session_id)?,
+    };
+    out::line(&format!("{count} taken back"))?;
+    for one in &failed {
+        out::complain(&format!("{}: {}", one.label, one.value));
+    }
+    Ok(u8::from(!failed.is_empty()))
+}
+
 fn undo_line(entry: &UndoView) -> String {
     let moved = entry.moved_to.as_ref().map(|to| format!(" -> {}", escape_outside_text(to))).unwrap_or_default();
     let state = if entry.restored { "  taken back" } else { "" };

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use drawbridge_core::{SessionId, SystemClock, escape_outside_text};
-use drawbridge_engine::view::{ChatView, LinkState, UndoView};
+use drawbridge_engine::view::{ChatView, LinkState, PromptDetail, UndoView};
 use drawbridge_os::root::{Root, RootOptions};
 use drawbridge_store::bindings::{Attachment, Bindings};
 use drawbridge_store::settings::{self, Settings};
 use drawbridge_store::state_dir::Owner;
-use drawbridge_store::undo::UndoStore;
+use drawbridge_store::undo::{UndoFault, UndoStore};
 use serde_json::{Map, Value};
 
 use crate::audit;
@@ -43,6 +43,7 @@ fn chat_view(chat: &Attachment) -> ChatView {
         requests: 0,
         revoked: chat.revoked,
         last_used_ms: chat.last_used_ms,
+        attached_ms: chat.issued_at.saturating_mul(1000),
         ..ChatView::default()
     }
 }
@@ -63,9 +64,7 @@ pub(crate) fn forget(place: &Place, _owner: &Owner, session_id: &str) -> anyhow:
 }
 
 pub(crate) fn undo_list(place: &Place, _owner: &Owner, chat: Option<&str>) -> anyhow::Result<Vec<UndoView>> {
-    let session = chat
-        .map(|id| SessionId::parse(id).with_context(|| format!("{} is not the id of a chat", escape_outside_text(id))))
-        .transpose()?;
+    let session = chat.map(session_of).transpose()?;
     Ok(undo_store(place)?.list(session.as_ref()).iter().map(UndoView::from).collect())
 }
 
@@ -74,14 +73,38 @@ pub(crate) fn undo_restore(place: &Place, _owner: &Owner, mut numbers: Vec<u64>)
     let undo = undo_store(place)?;
     numbers.sort_unstable_by(|a, b| b.cmp(a));
     numbers.dedup();
+    numbers.into_iter().try_for_each(|number| Ok(restore_one(place, &undo, number, None)?))
+}
+
+/// Takes back everything that a chat changed, newest first. Returns how many changes that were, and what failed, each with
+/// its path and why, safe to show.
+pub(crate) fn undo_restore_chat(place: &Place, _owner: &Owner, chat: &str) -> anyhow::Result<(u64, Vec<PromptDetail>)> {
+    let session = session_of(chat)?;
+    let undo = undo_store(place)?;
+    let (mut count, mut failed) = (0, Vec::new());
+    for entry in undo.list(Some(&session)).into_iter().filter(|entry| !entry.restored) {
+        match restore_one(place, &undo, entry.number, Some(&session)) {
+            Ok(()) => count += 1,
+            Err(fault) => failed.push(PromptDetail {
+                label: escape_outside_text(&entry.path),
+                value: escape_outside_text(&fault.to_string()),
+            }),
+        }
+    }
+    Ok((count, failed))
+}
+
+fn restore_one(place: &Place, undo: &UndoStore, number: u64, session: Option<&SessionId>) -> Result<(), UndoFault> {
     let folders = &place.folders;
     let protected = vec![folders.state.clone(), folders.config.clone(), folders.logs.clone()];
     let options = RootOptions { protected, home: std::env::home_dir() };
-    for number in numbers {
-        let restored = undo.restore(number, &|path| Root::open_with(Path::new(path), options.clone()))?;
-        audit::note(place, None, "UNDO_RESTORED", facts([("number", number.into()), ("path", restored.path.into())]));
-    }
+    let restored = undo.restore(number, &|path| Root::open_with(Path::new(path), options.clone()))?;
+    audit::note(place, session, "UNDO_RESTORED", facts([("number", number.into()), ("path", restored.path.into())]));
     Ok(())
+}
+
+fn session_of(chat: &str) -> anyhow::Result<SessionId> {
+    SessionId::parse(chat).with_context(|| format!("{} is not the id of a chat", escape_outside_text(chat)))
 }
 
 fn undo_store(place: &Place) -> anyhow::Result<UndoStore> {

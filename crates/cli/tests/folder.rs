@@ -223,6 +223,34 @@ async fn chats_are_listed_and_forgotten_and_changes_taken_back_without_an_engine
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_whole_chat_is_taken_back_beside_an_engine_and_without_one_and_what_cannot_be_is_told() {
+    let rig = Rig::signed_in().await;
+    let started = rig.start(&[]).await;
+    let (chat, folder) = rig.chat_in(&started, "work").await;
+    let at = |name: &str| folder.join(name);
+    let write = |name: &str| json!({ "path": at(name), "content": "by the agent", "encoding": "utf-8" });
+    fs::write(at("kept"), "before").unwrap();
+    fs::write(at("here"), "moved").unwrap();
+    rig.ask(&chat, "FILE_WRITE", write("kept")).await.unwrap();
+    assert_eq!(rig.expect(0, &["undo", "restore", "--chat", &chat]).await, "1 taken back\n");
+    assert_eq!(fs::read_to_string(at("kept")).unwrap(), "before");
+
+    rig.ask(&chat, "FILE_WRITE", write("kept")).await.unwrap();
+    rig.ask(&chat, "FILE_MOVE", json!({ "src": at("here"), "dst": at("there") })).await.unwrap();
+    rig.ask(&chat, "FILE_WRITE", write("new")).await.unwrap();
+    assert_eq!(started.stop().await, Some(0));
+    fs::remove_file(at("there")).unwrap();
+    assert_eq!(rig.expect(1, &["undo", "restore", "--chat", &chat]).await, "2 taken back\n");
+
+    assert_eq!(fs::read_to_string(at("kept")).unwrap(), "before");
+    assert!(!at("new").exists());
+    rig.expect(2, &["undo", "restore"]).await;
+    rig.expect(2, &["undo", "restore", "1", "--chat", &chat]).await;
+    rig.expect(1, &["undo", "restore", "--chat", "no/chat"]).await;
+    rig.expect(0, &["audit", "verify-all"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_person_at_the_terminal_answers_with_the_one_time_secret() {
     let rig = Rig::signed_in().await;
     rig.configure("[consent]\nattach = \"ask\"\nanswer_from_cli = true");
