@@ -4,7 +4,6 @@ import { tick } from 'svelte';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Command, Snapshot } from '../generated/types';
 import Activity from './Activity.svelte';
-import Acts from './Acts.svelte';
 import { act, Log, turns } from './log';
 
 const ROW = 54;
@@ -262,11 +261,4 @@ it('says in words what checking and exporting found', async () => {
 
   answers.audit_verify = new Error('The disk is gone.');
   expect(await press(/^Check/)).toContain('The disk is gone.');
-});
-
-it('lists a few acts with what came of them', () => {
-  const { container } = render(Acts, { acts: [act(1), act(2, { ok: false, error_code: 'PATH_OUTSIDE_ALLOWED_ROOT' })] });
-
-  expect(container.textContent).toContain('Allowed. “Files” is set to “Allowed”.');
-  expect(container.textContent).toContain('Not done: outside of the attached folder');
 });
