@@ -74,12 +74,26 @@ impl News {
         }
         // A start that is raised is as the person left it.
         let raised_silently = raised_here || !self.began;
-        turned(&mut self.raised, snapshot.raised, &mut steps, Topic::Raised, !raised_silently, (Word::TellRaised, Word::TellRaisedBody));
+        turned(
+            &mut self.raised,
+            snapshot.raised,
+            &mut steps,
+            Topic::Raised,
+            !raised_silently,
+            (Word::TellRaised, Word::TellRaisedBody),
+        );
         // While raised nothing is linked anyway.
         let halted = snapshot.link.state == LinkState::Halted && !snapshot.raised;
         let refused = snapshot.account.state == AccountState::Refused;
         // A refused sign-in ends the link too; one notification says both.
-        turned(&mut self.halted, halted && !refused, &mut steps, Topic::Link, true, (Word::TellHalted, Word::TellHaltedBody));
+        turned(
+            &mut self.halted,
+            halted && !refused,
+            &mut steps,
+            Topic::Link,
+            true,
+            (Word::TellHalted, Word::TellHaltedBody),
+        );
         turned(&mut self.refused, refused, &mut steps, Topic::SignIn, true, (Word::TellRefused, Word::TellRefusedBody));
         let log = snapshot.audit.unavailable;
         turned(&mut self.log, log, &mut steps, Topic::Log, true, (Word::TellLog, Word::TellLogBody));

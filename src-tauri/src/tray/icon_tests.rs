@@ -11,7 +11,8 @@ fn shape(icon: Icon, ground: Ground) -> Vec<bool> {
 /// How bright what is drawn is on average, 0 to 255.
 fn brightness(icon: Icon, ground: Ground) -> u64 {
     let drawn: Vec<&[u8]> = picture(icon, ground).chunks(4).filter(|pixel| pixel[3] > 127).collect();
-    drawn.iter().map(|pixel| pixel[..3].iter().map(|part| u64::from(*part)).sum::<u64>() / 3).sum::<u64>() / drawn.len() as u64
+    drawn.iter().map(|pixel| pixel[..3].iter().map(|part| u64::from(*part)).sum::<u64>() / 3).sum::<u64>()
+        / drawn.len() as u64
 }
 
 #[test]

@@ -124,7 +124,10 @@ pub(crate) fn tray_menu(snapshot: &Snapshot, around: &Around) -> Menu {
         let word = if row.ok { Word::Last } else { Word::LastRefused };
         let subject = outside(&row.subject);
         lines.push(Line::Status(
-            say(language, word, &[("operation", &outside(&row.operation)), ("subject", &subject)]).replace("  ", " ").trim().to_owned(),
+            say(language, word, &[("operation", &outside(&row.operation)), ("subject", &subject)])
+                .replace("  ", " ")
+                .trim()
+                .to_owned(),
         ));
     }
     lines.push(Line::Separator);
@@ -293,8 +296,12 @@ fn power(snapshot: &Snapshot, power: &PowerView, language: Language) -> Line {
             Line::Check(word.text(language).to_owned(), power.mode == *mode, action)
         }));
     }
-    let mode = MODES.iter().find(|(mode, _)| power.mode == *mode).map_or(power.mode.as_str(), |(_, word)| word.text(language));
-    Line::Submenu(say(language, Word::PowerLine, &[("power", power_name(&power.power, language)), ("mode", mode)]), lines)
+    let mode =
+        MODES.iter().find(|(mode, _)| power.mode == *mode).map_or(power.mode.as_str(), |(_, word)| word.text(language));
+    Line::Submenu(
+        say(language, Word::PowerLine, &[("power", power_name(&power.power, language)), ("mode", mode)]),
+        lines,
+    )
 }
 
 fn power_name(power: &str, language: Language) -> &str {
@@ -324,7 +331,10 @@ fn folders(snapshot: &Snapshot, language: Language) -> Line {
         lines.push(told(language, Word::HomeFolder));
     }
     lines.extend(snapshot.browse_roots.iter().map(|folder| {
-        Line::Item(say(language, Word::StopLooking, &[("folder", &outside(folder))]), Action::StopLooking(folder.clone()))
+        Line::Item(
+            say(language, Word::StopLooking, &[("folder", &outside(folder))]),
+            Action::StopLooking(folder.clone()),
+        )
     }));
     Line::Submenu(Word::Folders.text(language).to_owned(), lines)
 }

@@ -116,7 +116,8 @@ fn raise_and_lower_never_stand_in_each_others_place() {
 
 #[test]
 fn a_question_can_be_shown_and_denied_but_never_allowed() {
-    let snapshot = Snapshot { prompts: vec![question_row(7)], chats: vec![chat_row("chat-1", "/home/ada/notes", 1)], ..idle() };
+    let snapshot =
+        Snapshot { prompts: vec![question_row(7)], chats: vec![chat_row("chat-1", "/home/ada/notes", 1)], ..idle() };
     let menu = english(&snapshot);
 
     assert_eq!(menu.icon, Icon::Attention);
@@ -194,7 +195,12 @@ fn names_from_outside_are_short_and_show_what_they_hide() {
     let turned = "/home/ada/\u{202e}fdp.exe\nQuit";
     let menu = english(&Snapshot {
         chats: vec![chat_row("a", &long, 0), chat_row("b", turned, 0)],
-        activity: vec![ActivityRow { operation: "FILE_READ".to_owned(), subject: long.clone(), ok: true, ..ActivityRow::default() }],
+        activity: vec![ActivityRow {
+            operation: "FILE_READ".to_owned(),
+            subject: long.clone(),
+            ok: true,
+            ..ActivityRow::default()
+        }],
         offered_folder: Some(turned.to_owned()),
         browse_roots: vec![long],
         ..idle()
@@ -268,7 +274,10 @@ fn quit_says_what_it_ends() {
     let quit = |snapshot: &Snapshot| label(english(snapshot).lines.last().unwrap()).to_owned();
 
     assert_eq!(quit(&idle()), "Quit");
-    assert_eq!(quit(&Snapshot { chats: two.clone(), powers: vec![shell.clone()], ..idle() }), "Quit (ends 2 chats and 1 running command)");
+    assert_eq!(
+        quit(&Snapshot { chats: two.clone(), powers: vec![shell.clone()], ..idle() }),
+        "Quit (ends 2 chats and 1 running command)"
+    );
     assert_eq!(quit(&Snapshot { chats: vec![chat_row("a", "/a", 0)], ..idle() }), "Quit (ends 1 chat)");
     let busy = Snapshot { chats: vec![chat_row("a", "/a", 3)], powers: vec![shell], ..idle() };
     assert_eq!(quit(&busy), "Quit (ends 1 chat, 1 running command and 2 running requests)");
@@ -282,7 +291,11 @@ fn the_status_says_what_the_icon_shows() {
     let broken = AuditView { unavailable: true, ..AuditView::default() };
     let states = [
         (Snapshot { account: account(AccountState::SignedOut), ..idle() }, Icon::SignedOut, "Signed out"),
-        (Snapshot { account: account(AccountState::SigningIn), ..idle() }, Icon::SignedOut, "Signing in: finish in the browser"),
+        (
+            Snapshot { account: account(AccountState::SigningIn), ..idle() },
+            Icon::SignedOut,
+            "Signing in: finish in the browser",
+        ),
         (
             Snapshot { account: account(AccountState::Refused), ..idle() },
             Icon::Attention,
@@ -303,7 +316,11 @@ fn the_status_says_what_the_icon_shows() {
             "Something is wrong: open Drawbridge",
         ),
         (Snapshot { raised: true, link: link(LinkState::Halted), ..idle() }, Icon::Raised, "Raised: nothing can act"),
-        (Snapshot { raised: true, prompts: vec![question_row(1)], ..idle() }, Icon::Attention, "1 question is waiting for you"),
+        (
+            Snapshot { raised: true, prompts: vec![question_row(1)], ..idle() },
+            Icon::Attention,
+            "1 question is waiting for you",
+        ),
     ];
     for (snapshot, icon, status) in states {
         let menu = english(&snapshot);
@@ -324,7 +341,8 @@ fn signing_in_and_connecting_need_no_window() {
 
 #[test]
 fn what_is_around_shows_in_the_menu() {
-    let around = Around { hot_key: Some("Ctrl+Alt+Shift+R".to_owned()), notifications_broken: true, ..Around::default() };
+    let around =
+        Around { hot_key: Some("Ctrl+Alt+Shift+R".to_owned()), notifications_broken: true, ..Around::default() };
     let menu = tray_menu(&idle(), &around);
 
     assert_eq!(menu.lines[1], Line::Status("This desktop shows no notifications".to_owned()));
@@ -336,7 +354,12 @@ fn what_is_around_shows_in_the_menu() {
 
 #[test]
 fn the_last_act_is_told_with_its_refusal() {
-    let row = |ok| ActivityRow { operation: "FILE_READ".to_owned(), subject: "a.csv".to_owned(), ok, ..ActivityRow::default() };
+    let row = |ok| ActivityRow {
+        operation: "FILE_READ".to_owned(),
+        subject: "a.csv".to_owned(),
+        ok,
+        ..ActivityRow::default()
+    };
     let last = |ok| english(&Snapshot { activity: vec![row(ok)], ..idle() });
 
     assert!(last(true).lines.contains(&Line::Status("Last: FILE_READ a.csv".to_owned())));

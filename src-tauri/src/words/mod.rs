@@ -108,7 +108,9 @@ mod tests {
     fn the_language_is_the_chosen_one_or_that_of_the_desktop() {
         let desktop = |pairs: &[(&str, &str)]| {
             let pairs: Vec<(String, String)> = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-            Language::of_desktop(move |name| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+            Language::of_desktop(move |name| {
+                pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+            })
         };
 
         assert_eq!(Language::chosen("de"), Language::German);
