@@ -44,7 +44,7 @@ fn only_a_stop_from_elsewhere_is_news() {
     };
     let tell = Step::Tell(Topic::Raised, What::Said(Word::TellRaised, Word::TellRaisedBody));
 
-    assert_eq!(news_of(&[(&lowered, false), (&raised, false)]), [tell.clone()]);
+    assert_eq!(news_of(&[(&lowered, false), (&raised, false)]), std::slice::from_ref(&tell));
     assert_eq!(news_of(&[(&lowered, false), (&raised, true)]), []);
     assert_eq!(news_of(&[(&raised, false)]), [], "the program starts as it was left");
     assert_eq!(news_of(&[(&lowered, false), (&raised, false), (&lowered, false)]), [tell, Step::Close(Topic::Raised)]);

@@ -70,7 +70,7 @@ fn label(line: &Line) -> &str {
 fn submenu<'a>(menu: &'a Menu, start: &str) -> &'a [Line] {
     let found = menu.lines.iter().find_map(|line| match line {
         Line::Submenu(text, lines) if text.starts_with(start) => Some(lines.as_slice()),
-        _ => None,
+        Line::Submenu(..) | Line::Status(_) | Line::Item(..) | Line::Check(..) | Line::Separator => None,
     });
     found.unwrap_or_else(|| panic!("no submenu {start} in {:?}", menu.lines))
 }

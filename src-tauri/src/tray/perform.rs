@@ -71,8 +71,8 @@ async fn sign_in(engine: &EngineHandle) -> Result<(), CommandError> {
         // One is under way; its page may have been closed.
         return outside::open_in_browser(url);
     }
-    match engine.send(Command::SignIn).await? {
-        Reply::AuthorizeUrl { url } => outside::open_in_browser(&url),
-        _ => Ok(()),
+    if let Reply::AuthorizeUrl { url } = engine.send(Command::SignIn).await? {
+        outside::open_in_browser(&url)?;
     }
+    Ok(())
 }
