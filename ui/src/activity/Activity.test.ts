@@ -3,6 +3,7 @@ import { clearMocks, mockIPC } from '@tauri-apps/api/mocks';
 import { tick } from 'svelte';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Command, Snapshot } from '../generated/types';
+import { en } from '../lib/text/en';
 import Activity from './Activity.svelte';
 import { act, Log, turns } from './log';
 
@@ -191,7 +192,7 @@ it('says when nothing has happened, and when nothing matches', async () => {
 it('says in words what went wrong and tries again', async () => {
   log.failing = true;
   await open();
-  expect(screen.getByRole('alert').textContent).toContain('The audit log cannot be written');
+  expect(screen.getByRole('alert').textContent).toContain(en['error.audit_unavailable']);
 
   log.failing = false;
   await fireEvent.click(screen.getByRole('button', { name: 'Try again' }));

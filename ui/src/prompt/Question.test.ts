@@ -1,5 +1,6 @@
 import { fireEvent, screen } from '@testing-library/svelte';
 import { afterEach, expect, it, vi } from 'vitest';
+import { en } from '../lib/text/en';
 import { close, command, open, settle, type Rig } from './rig';
 
 afterEach(close);
@@ -50,7 +51,7 @@ it('says again that it was painted when that did not arrive, and shows why', asy
   const rig = await open([command]);
   rig.fail('prompt_painted', 'engine_gone');
   await rig.frames();
-  expect(screen.getByRole('alert').textContent).toContain('shutting down');
+  expect(screen.getByRole('alert').textContent).toContain(en['error.engine_gone']);
 
   await vi.advanceTimersByTimeAsync(1_000);
   await rig.frames();
@@ -238,7 +239,7 @@ it('says in words why an answer did not count, and lets it be given again', asyn
 
   await press(once());
   await settle();
-  expect(screen.getByRole('alert').textContent).toContain('was not on screen long enough');
+  expect(screen.getByRole('alert').textContent).toContain(en['error.not_painted']);
 
   await press(once());
   expect(rig.answers()).toHaveLength(2);
@@ -253,7 +254,7 @@ it('still says that an answer came too late when the next question is there', as
 
   await rig.show([next]);
 
-  expect(screen.getByRole('alert').textContent).toContain('answered already or its time ran out');
+  expect(screen.getByRole('alert').textContent).toContain(en['error.unknown_prompt']);
 });
 
 it('cannot be allowed when its time is over', async () => {
