@@ -270,6 +270,30 @@ fn an_archive_overwrites_nothing_and_leaves_nothing_half_done() {
     assert_eq!(rig.subjects(&with(|f| f.text = Some("/r/z".to_owned()))), ["/r/z"]);
 }
 
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that says what it skips")]
+fn an_archive_that_finds_no_room_is_not_left_half_done() {
+    let rig = Rig::new();
+    rig.day();
+    let full = tempfile::tempdir().unwrap();
+    let mount = |args: &[&str]| {
+        let done = std::process::Command::new("mount").args(args).arg(full.path()).status();
+        done.is_ok_and(|status| status.success())
+    };
+    if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
+        eprintln!("skipped: a small file system cannot be mounted here (needs root)");
+        return;
+    }
+    fs::write(full.path().join("ballast"), vec![0_u8; 1 << 20]).unwrap_err();
+
+    let refused = export(&rig.journal, &full.path().join("a.zip").display().to_string()).unwrap_err();
+    let left = full.path().join("a.zip").exists();
+    std::process::Command::new("umount").arg(full.path()).status().unwrap();
+
+    assert_eq!((refused.code.as_str(), left), ("not_written", false), "{refused}");
+    assert!(verify(&rig.journal, &|| false).is_ok());
+}
+
 /// Prints what DESIGN wants to stay small: `cargo nextest run --release … --run-ignored only figures`.
 #[test]
 #[ignore = "prints figures; run by hand in release"]

@@ -80,6 +80,41 @@ fn what_is_added_and_rotated_while_pages_are_read_is_found_once_and_in_order() {
 }
 
 #[test]
+fn pages_read_while_the_log_is_written_and_rotated_are_whole_and_lose_nothing() {
+    const ACTS: usize = 1500;
+    let rig = Rig::new();
+    let log = rig.open();
+    let mut index = Index::new(&rig.paths());
+    let (mut totals, mut last) = (Vec::new(), 0);
+
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for from in (0..ACTS).step_by(10) {
+                acts(&log, from..from + 10);
+                if from % 100 == 90 {
+                    log.rotate().unwrap();
+                }
+            }
+        });
+        while last < ACTS * 2 / 3 {
+            let page = index.page(&reads, 0, 500).unwrap();
+            let numbers: Vec<u64> = page.hits.iter().map(|hit| hit.number).collect();
+            assert!(numbers.is_sorted_by(|a, b| a > b), "{numbers:?}");
+            let paths = paths_of(&page);
+            let wanted: Vec<String> =
+                (0..ACTS).filter(|number| number % 3 != 0).map(|number| format!("/r/{number}")).collect();
+            let expected = wanted.iter().take(usize::try_from(page.total).unwrap()).rev().take(500);
+            assert!(expected.eq(paths), "what was written first is there first, without a gap");
+            last = usize::try_from(page.total).unwrap();
+            totals.push(last);
+        }
+        writing.join().unwrap();
+    });
+
+    assert!(totals.is_sorted(), "{totals:?}");
+}
+
+#[test]
 fn the_name_of_a_file_stays_through_a_rotation_and_tells_two_records_of_one_number_apart() {
     let rig = Rig::new();
     let log = rig.open();
