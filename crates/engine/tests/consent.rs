@@ -344,7 +344,7 @@ async fn a_flood_shows_a_few_questions_and_everything_gets_an_answer() {
     let rig = Rig::start(asking(Power::Shell, PowerMode::AskEachTime)).await;
     let (chat, folder) = rig.chat_in("project").await;
     let run = |number: usize| json!({ "argv": ["touch", format!("made-{number}")] });
-    let mut flood: Vec<Asked> = (0..200).map(|number| ask(&rig, &chat, "EXECUTE_COMMAND", run(number))).collect();
+    let flood: Vec<Asked> = (0..200).map(|number| ask(&rig, &chat, "EXECUTE_COMMAND", run(number))).collect();
 
     let mut most = 0;
     while flood.iter().any(|asked| !asked.is_finished()) {
@@ -428,6 +428,44 @@ async fn of_two_answers_at_once_one_counts_and_a_raise_denies_what_is_open() {
     assert!(!folder.join("made").exists());
     assert_eq!(story(&rig).last().map(String::as_str).unwrap_or_default(), "EXECUTE_COMMAND");
     assert!(story(&rig).contains(&"raised".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delete_and_a_move_say_what_they_take_away() {
+    let rig = Rig::start(asking(Power::Files, PowerMode::AskEachTime)).await;
+    let (chat, folder) = rig.chat_in("project").await;
+    fs::create_dir_all(folder.join("d/e")).unwrap();
+    fs::write(folder.join("d/e/f"), "12345").unwrap();
+    fs::write(folder.join("to"), "123").unwrap();
+    fs::write(folder.join("binary"), [0_u8, 159, 146]).unwrap();
+    fs::write(folder.join("large"), "x\n".repeat(200_000)).unwrap();
+
+    let mut last = 0;
+    let mut facts = Vec::new();
+    for (kind, payload) in [
+        ("FILE_DELETE", json!({ "path": folder.join("d"), "recursive": true })),
+        ("FILE_MOVE", json!({ "src": "d/e/f", "dst": folder.join("to"), "overwrite": true })),
+        ("FILE_WRITE", write(&folder.join("binary"), "text")),
+        ("FILE_WRITE", write(&folder.join("large"), "x\n")),
+    ] {
+        let asked = ask(&rig, &chat, kind, payload);
+        let prompt = question_after(&rig, last).await;
+        last = prompt.id;
+        paint_and_answer(&rig, &prompt, PromptAnswer::Deny).await;
+        assert_eq!(reason(asked).await, "declined");
+        facts.push(prompt);
+    }
+
+    assert_eq!((detail(&facts[0], "kind"), detail(&facts[0], "entries")), (Some("folder"), Some("2")));
+    assert_eq!(detail(&facts[0], "recursive"), Some("yes"));
+    assert_eq!(detail(&facts[1], "target"), Some(path(&folder.join("d/e/f")).as_str()));
+    assert_eq!((detail(&facts[1], "size"), detail(&facts[1], "size_before")), (Some("5"), Some("3")));
+    assert_eq!(detail(&facts[1], "replaces"), Some("file"));
+    assert_eq!((detail(&facts[2], "content"), facts[2].diff.as_ref()), (Some("binary"), None));
+    let diff = facts[3].diff.as_ref().unwrap();
+    assert!(diff.cut && diff.lines.is_empty(), "too large to be compared");
+    assert_eq!((detail(&facts[3], "size_before"), detail(&facts[3], "size")), (Some("400000"), Some("2")));
+    assert!(folder.join("d/e/f").exists() && fs::read(folder.join("to")).unwrap() == b"123");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -71,7 +71,7 @@ impl Desk {
         let mut question = question;
         if let Some(told) = self.broker.take_kept(&question) {
             match self.settle(question, told, root).await? {
-                Settled::Granted(granted) => return Ok(*granted),
+                Settled::Granted(granted) => return Ok(granted),
                 Settled::Changed(back) => question = back,
             }
         }
@@ -83,7 +83,7 @@ impl Desk {
             let (back, shown) = self.look(question, root).await?;
             let told = self.broker.ask(&back, shown?, asker, deadline).await?;
             match self.settle(back, told, root).await? {
-                Settled::Granted(granted) => return Ok(*granted),
+                Settled::Granted(granted) => return Ok(granted),
                 Settled::Changed(back) => question = back,
             }
         }
@@ -144,7 +144,7 @@ impl Desk {
         let expected = now.shown(question.operation());
         let folder = now.seal.folder().map(|(_, identity)| *identity);
         let permit = question.approve(&self.policy.get())?;
-        Ok(Settled::Granted(Box::new(Granted { permit, expected, folder, sealed: Sealed(told.seal) })))
+        Ok(Settled::Granted(Granted { permit, expected, folder, sealed: Sealed(told.seal) }))
     }
 
     /// Describes a question, off the threads that links run on.
@@ -182,7 +182,7 @@ impl Desk {
 }
 
 enum Settled {
-    Granted(Box<Granted>),
+    Granted(Granted),
     /// The world is another one: the person has to be asked anew.
     Changed(Question),
 }

@@ -158,6 +158,8 @@ async fn run(
         Command::ChooseFolder { .. }
         | Command::OfferFolder { .. }
         | Command::AddBrowseRoot { .. }
+        // Without any, the home folder is the one: taking the last away opens more.
+        | Command::RemoveBrowseRoot { .. }
         | Command::SetChatPower { mode: Some(_), .. }
         | Command::SetRule { .. }
         | Command::SettingsAfresh
@@ -183,7 +185,6 @@ async fn run(
         | Command::AuditPrune { .. }
         | Command::Explain { .. }
         | Command::DenyPrompts
-        | Command::RemoveBrowseRoot { .. }
         | Command::SetChatPower { mode: None, .. }
         | Command::RemoveRule { .. }
         | Command::ShowWindow
