@@ -231,6 +231,19 @@ it('opens the record of a row, says why and what would hold now, and leads to th
   expect(screen.queryByRole('dialog')).toBeNull();
 });
 
+it('does not ask why something was allowed that failed for another reason', async () => {
+  log.rows[999] = act(1_000, { ok: false, error_code: 'PATH_NOT_FOUND', seq: null });
+  await open();
+  await fireEvent.click(rows()[0]!);
+  await settle();
+
+  const box = within(screen.getByRole('dialog'));
+  expect(box.getByText('Not done: no such file or folder.')).toBeTruthy();
+  expect(box.getByText('The rules had allowed it').nextElementSibling?.textContent).toBe('“Files” is set to “Allowed”.');
+  expect(box.getByText('Nothing more is written down about this.')).toBeTruthy();
+  expect(others).toEqual([]);
+});
+
 it('says when a record cannot be read', async () => {
   answers.audit_record = new Error('The record is not in the log any more.');
   await open();

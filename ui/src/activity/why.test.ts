@@ -38,13 +38,13 @@ it('says of an act what came of it and why', () => {
   expect([words(act(1)), failure(act(1)), reason(act(1))]).toEqual(['Read a file', undefined, 'Allowed. “Files” is set to “Allowed”.']);
 
   const outside = act(2, { ok: false, error_code: 'PATH_OUTSIDE_ALLOWED_ROOT' });
-  expect([words(outside), failure(outside), reason(outside)]).toEqual(['Wanted to read a file', 'Not done: outside of the attached folder', undefined]);
+  expect([words(outside), failure(outside), reason(outside)]).toEqual(['Wanted to read a file', 'Not done: outside of the attached folder.', undefined]);
 
   const off = act(3, { ok: false, error_code: 'CAPABILITY_NOT_GRANTED', why: of({ decision: 'deny', mode: 'off' }) });
-  expect([failure(off), reason(off)]).toEqual(['Not done: not allowed', '“Files” is switched off.']);
+  expect([failure(off), reason(off)]).toEqual(['Not done: not allowed.', '“Files” is switched off.']);
 
   const unknown = act(4, { operation: 'MOON_PHASE', ok: false, error_code: 'A_NEW_CODE' });
-  expect([words(unknown), failure(unknown)]).toEqual(['MOON_PHASE', 'Not done: A_NEW_CODE']);
+  expect([words(unknown), failure(unknown)]).toEqual(['MOON_PHASE', 'Not done: A_NEW_CODE.']);
 });
 
 it('says how long it took where that says something', () => {

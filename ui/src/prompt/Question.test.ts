@@ -97,6 +97,31 @@ it('allows only what was painted, seen to its end and there for a moment', async
   expect(screen.queryByText(/Scroll to the end/)).toBeNull();
 });
 
+it('keeps every Allow off for a moment after it was painted and read, also in the second step', async () => {
+  const rig = await open([command]);
+  await rig.frames();
+  await rig.end();
+  expect(once().disabled).toBe(true);
+  await rig.guard();
+  expect(once().disabled).toBe(false);
+
+  await press(button(/^Always/));
+  await settle();
+  await rig.end();
+  expect(button(/^Always allow/).disabled).toBe(true);
+  await rig.guard();
+  expect(button(/^Always allow/).disabled).toBe(false);
+});
+
+it('keeps every Allow off as long as nobody can see it', async () => {
+  vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+  const rig = await open([command]);
+  await ready(rig);
+  await rig.guard();
+
+  expect(once().disabled).toBe(true);
+});
+
 it('does not take an end that slips away again for one that was seen', async () => {
   const rig = await open([command]);
   await rig.frames();

@@ -27,7 +27,7 @@ export const activity = {
   'tried.ACTIVATE_SESSION': 'Wollte einen Chat öffnen',
   'tried.RESTORE_SESSION': 'Wollte einen Chat wieder öffnen',
   'tried.DETACH_SESSION': 'Wollte einen Chat schließen',
-  'activity.failed': 'Nicht ausgeführt: {reason}',
+  'activity.failed': 'Nicht ausgeführt: {reason}.',
   'activity.allowed': 'Erlaubt. {why}',
   'refused.CAPABILITY_NOT_GRANTED': 'nicht erlaubt',
   'refused.CONSENT_REQUIRED': 'nicht erlaubt',
@@ -122,6 +122,7 @@ export const activity = {
 
   'record.close': 'Schließen',
   'record.why.allow': 'Warum war das erlaubt?',
+  'record.why.allowed': 'Die Regeln hatten es erlaubt',
   'record.why.deny': 'Warum wurde das abgelehnt?',
   'record.why.ask': 'Warum wurden Sie gefragt?',
   'record.now': 'Und jetzt?',

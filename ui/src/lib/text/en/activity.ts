@@ -27,7 +27,7 @@ export const activity = {
   'tried.ACTIVATE_SESSION': 'Wanted to open a chat',
   'tried.RESTORE_SESSION': 'Wanted to open a chat again',
   'tried.DETACH_SESSION': 'Wanted to close a chat',
-  'activity.failed': 'Not done: {reason}',
+  'activity.failed': 'Not done: {reason}.',
   'activity.allowed': 'Allowed. {why}',
   'refused.CAPABILITY_NOT_GRANTED': 'not allowed',
   'refused.CONSENT_REQUIRED': 'not allowed',
@@ -122,6 +122,7 @@ export const activity = {
 
   'record.close': 'Close',
   'record.why.allow': 'Why was this allowed?',
+  'record.why.allowed': 'The rules had allowed it',
   'record.why.deny': 'Why was this refused?',
   'record.why.ask': 'Why were you asked?',
   'record.now': 'And now?',
