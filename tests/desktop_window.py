@@ -1,6 +1,7 @@
 """The real window through WebKitWebDriver and the tray over D-Bus: what the window tests share."""
 import base64
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -31,6 +32,9 @@ def until(what, probe, seconds=30):
 
 
 class Window:
+    """The windows of one program. WebKitWebDriver reaches each of them by its handle, since all share one web context; the
+    main window is the current one, except within `prompt()`."""
+
     def __init__(self, program, arguments=()):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -65,6 +69,35 @@ class Window:
         """Calls a command as the page would; gives what came back, or the code of the refusal."""
         call = "const [name, given, done] = arguments; window.__TAURI_INTERNALS__.invoke(name, given).then(done, error => done(error.code))"
         return self.call("POST", self.session + "/execute/async", {"script": call, "args": [command, arguments]})
+
+    def handles(self):
+        return self.answers("GET", self.session + "/window/handles") or []
+
+    def to(self, page):
+        """Makes the window with this page the current one: index.html or prompt.html."""
+        until(f"the page {page}", lambda: any(self.is_at(handle, page) for handle in self.handles()))
+
+    def is_at(self, handle, page):
+        # It may close at any moment.
+        try:
+            self.call("POST", self.session + "/window", {"handle": handle})
+            return self.call("GET", self.session + "/url").endswith("/prompt.html") == (page == "prompt.html")
+        except RuntimeError:
+            return False
+
+    @contextlib.contextmanager
+    def prompt(self):
+        """Within, the window for questions is the current one."""
+        self.to("prompt.html")
+        try:
+            yield self
+        finally:
+            # The answer may have closed it.
+            self.to("index.html")
+
+    def asks(self):
+        """Tells whether the window for questions is there, beside the main one."""
+        return len(self.handles()) > 1
 
     def text(self):
         return self.script("return document.body.innerText")
