@@ -319,7 +319,7 @@ async fn the_person_says_where_agents_may_look_and_it_survives_a_restart() {
     assert_eq!(bad.code, "folder_unusable");
     rig.handle.send(Command::AddBrowseRoot { path: added.clone() }).await.unwrap();
     rig.handle.send(Command::AddBrowseRoot { path: added.clone() }).await.unwrap();
-    assert_eq!(rig.handle.snapshot().browse_roots, [added.clone()]);
+    assert_eq!(rig.handle.snapshot().browse_roots, std::slice::from_ref(&added));
     let gone = rig.script.browse(&rig.machine, Some((&old.0, &old.1)), None).await;
     assert!(matches!(gone, Err(Failure::Refused { .. })), "{gone:?}");
 
