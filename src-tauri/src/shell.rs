@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use drawbridge_core::escape_outside_text;
 use drawbridge_engine::prefs::{Prefs, PrefsFile};
 use drawbridge_engine::view::TrayState;
 use drawbridge_engine::{Command, EngineHandle};
@@ -74,6 +75,8 @@ pub(crate) struct DesktopView {
     hot_key: Option<String>,
     /// The language of the desktop, as a tag.
     language: String,
+    /// The person's home folder, safe to show: the page writes it as ~.
+    home: Option<String>,
 }
 
 /// What the desktop shell keeps between events.
@@ -92,7 +95,12 @@ impl Shell {
 
     /// What the page must know of the desktop.
     pub(crate) fn view(&self) -> DesktopView {
-        DesktopView { tray: self.has_tray(), hot_key: hotkey::shown(), language: phrases::desktop_language() }
+        DesktopView {
+            tray: self.has_tray(),
+            hot_key: hotkey::shown(),
+            language: phrases::desktop_language(),
+            home: std::env::home_dir().map(|home| escape_outside_text(&home.to_string_lossy())),
+        }
     }
 }
 
