@@ -142,6 +142,13 @@ fn filters_hold_alone_and_together() {
     }));
     let nothing = rig.subjects(&with(|f| (f.session_id, f.text) = (chat("a"), chat("ls -l"))));
 
+    let by_text = |text: &str| rig.subjects(&with(|f| f.text = chat(text)));
+    assert_eq!(by_text("Raised"), ["raised"]);
+    assert_eq!(by_text("c -> /r/D"), ["/r/c -> /r/d"]);
+    assert_eq!(by_text("->"), ["/r/c -> /r/d"]);
+    assert_eq!(by_text("once"), ["EXECUTE_COMMAND: allow_once"]);
+    assert_eq!(by_text("LS -"), ["ls -l"]);
+    assert_eq!(by_text("shell"), ["mode: off, power: shell"], "what is in the details and not shown does not count");
     assert_eq!(of_a, ["/r/b", "/r/Übersicht.txt"]);
     assert_eq!(shell, ["mode: off, power: shell", "ls -l", "EXECUTE_COMMAND: allow_once"]);
     assert_eq!(refused, ["/etc/passwd", "/r/b"]);
