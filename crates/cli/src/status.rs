@@ -1,7 +1,7 @@
 //! What the running engine shows: state, chats, questions.
 
 use drawbridge_core::escape_outside_text;
-use drawbridge_engine::view::{ChatView, LinkState, PromptView, Snapshot};
+use drawbridge_engine::view::{ChatView, DiffView, LinkState, PromptView, Snapshot};
 use drawbridge_store::settings::Settings;
 use serde_json::{Value, json};
 
@@ -110,5 +110,25 @@ fn prompt_lines(prompt: &PromptView) -> String {
         .details
         .iter()
         .map(|detail| format!("\n    {}: {}", escape_outside_text(&detail.label), escape_outside_text(&detail.value)));
-    std::iter::once(head).chain(details).collect()
+    let words = prompt.argv.iter().map(|word| format!("\n    word: {}", escape_outside_text(word)));
+    let diff = prompt.diff.iter().flat_map(diff_lines);
+    std::iter::once(head).chain(words).chain(details).chain(diff).collect()
+}
+
+/// What an overwrite changes, in the usual form.
+fn diff_lines(diff: &DiffView) -> Vec<String> {
+    let mut lines = vec![format!("\n    change: {} lines added, {} removed", diff.added, diff.removed)];
+    lines.extend(diff.lines.iter().map(|line| {
+        let sign = match line.kind.as_str() {
+            "added" => "+",
+            "removed" => "-",
+            "skipped" => "@@",
+            _ => " ",
+        };
+        format!("\n    {sign}{}", escape_outside_text(&line.text))
+    }));
+    if diff.cut {
+        lines.push("\n    (the rest is not shown)".to_owned());
+    }
+    lines
 }
