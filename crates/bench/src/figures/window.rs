@@ -148,7 +148,10 @@ async fn questions(desktop: &mut Desktop, peer: &Peer, when: &str) -> anyhow::Re
         let before = desktop.paints("prompt");
         let started = Instant::now();
         control.send(request("asked", "ATTACH_SESSION", &wish)).await?;
-        inside.push(desktop.painted("prompt", before).await?);
+        tokio::select! {
+            took = desktop.painted("prompt", before) => inside.push(took?),
+            reply = control.reply() => anyhow::bail!("answered without a question: {}", reply?),
+        }
         times.push(started.elapsed());
         desktop.client.send(&Command::DenyPrompts).await?;
         control.reply().await?;
