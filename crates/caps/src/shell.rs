@@ -164,7 +164,8 @@ impl Shell {
     }
 
     /// Finds the programs that a command means, in the very way in which it would be started. One that lies in an attached
-    /// folder, where an agent can replace it, stays unknown. Reads the disk.
+    /// folder, where an agent can replace it, stays unknown. So do the programs of a shell text when the search path has relative
+    /// parts: the shell would look there too. Reads the disk.
     #[must_use]
     pub fn programs(&self, op: &CommandOp, root: &Root, attached: &[PathBuf]) -> Programs {
         let path = environment::baseline_path(&self.control.get().inherited);
@@ -176,10 +177,12 @@ impl Shell {
             let inside = folders.any(|folder| real.starts_with(folder) || program.starts_with(folder));
             if inside { None } else { program.into_os_string().into_string().ok() }
         };
+        let sure =
+            matches!(op.line, CommandLine::Argv(_)) || std::env::split_paths(&path).all(|part| part.is_absolute());
         Programs::find(
             op,
             |kind| trusted(lookup::shell(kind, "", &path)),
-            |word| trusted(lookup::argv(&[word.to_owned()], &path, &folder.path)),
+            |word| sure.then(|| trusted(lookup::argv(&[word.to_owned()], &path, &folder.path))).flatten(),
         )
     }
 

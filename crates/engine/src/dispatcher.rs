@@ -10,7 +10,7 @@ use std::time::Duration;
 use drawbridge_caps::{Capability, RunCtx};
 use drawbridge_core::{Clock, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId, SessionOp};
 use drawbridge_os::root::{DirectoryIdentity, Root};
-use drawbridge_policy::{Decision, Explanation, Permit, Programs, Verdict, authorize_resolved, decide};
+use drawbridge_policy::{Decision, Explanation, Permit, Programs, Rule, Verdict, authorize_resolved, decide};
 use drawbridge_proto::executor::codec::{Reply, ReplyContext};
 use drawbridge_store::audit::RecordResult;
 use futures_util::FutureExt as _;
@@ -157,10 +157,12 @@ impl Dispatcher {
 
     /// Decides. For a command that may ask, the programs that it means are found first, since rules are bound to them.
     async fn authorize(&self, operation: Operation, chat: Option<SessionId>, root: Option<&Arc<Root>>) -> Verdict {
+        let asks = |operation: &Operation| {
+            let explained = decide(&self.parts.policy.get(), operation, chat.as_ref());
+            explained.decision == Decision::Ask || matches!(explained.rule, Rule::NobodyToAsk { .. })
+        };
         let programs = match &operation {
-            Operation::Command(op)
-                if decide(&self.parts.policy.get(), &operation, chat.as_ref()).decision == Decision::Ask =>
-            {
+            Operation::Command(op) if asks(&operation) => {
                 self.parts.desk.programs(op, root).await
             }
             Operation::Command(_) | Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => {
@@ -201,7 +203,13 @@ impl Dispatcher {
                 if let SessionOp::Detach { session } = op {
                     self.parts.desk.broker.forget_chat(session);
                 }
-                self.parts.sessions.run(permit, folder).await
+                let folder_changes = matches!(op, SessionOp::Attach { .. } | SessionOp::Detach { .. });
+                let session = folder_changes.then(|| op.session().clone());
+                let result = self.parts.sessions.run(permit, folder).await;
+                if let (Ok(_), Some(session)) = (&result, session) {
+                    self.parts.policy.end_allowances(&session);
+                }
+                result
             }
         }
     }

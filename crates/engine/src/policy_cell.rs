@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use drawbridge_core::SessionId;
 use drawbridge_policy::PolicyState;
 
 /// Writes the state down, durably.
@@ -68,6 +69,19 @@ impl PolicyCell {
         let now = Arc::new(over(&stored));
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         Ok(now)
+    }
+
+    /// Drops what was allowed for a chat by answering questions: that holds as long as the chat has its folder.
+    pub(crate) fn end_allowances(&self, session: &SessionId) {
+        if !self.get().chat_allowances.keys().any(|allowance| allowance.session == *session) {
+            return;
+        }
+        let stored = self.tighten(|state| {
+            state.drop_allowances(session);
+        });
+        if let Err(fault) = stored {
+            tracing::error!(%fault, "what was allowed for a chat is void in this run, but that could not be stored");
+        }
     }
 
     fn show(&self, edit: &impl Fn(&mut PolicyState)) -> Arc<PolicyState> {

@@ -4,7 +4,7 @@ use drawbridge_core::{BrowseOp, BrowsePlace, CommandLine, CommandOp, FileOp, OpE
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Given, Origin, Permit, Verdict, authorize};
+use crate::{CommandRule, Given, Origin, Permit, Programs, Verdict, WordPattern, authorize, authorize_resolved};
 
 fn chat(name: &str) -> SessionId {
     SessionId::parse(name).unwrap()
@@ -121,6 +121,176 @@ fn taking_away_is_possible_in_every_state() {
     assert_eq!(decide(&state, &detach, None).rule, Rule::TakesAway);
 }
 
+/// Always `/bin/true` without words.
+fn rule(number: u64) -> CommandRule {
+    CommandRule {
+        id: CommandRule::name(number),
+        program: "/bin/true".to_owned(),
+        words: Vec::new(),
+        any_more: false,
+        origin: Origin::Answered,
+        at_ms: 1,
+    }
+}
+
+fn programs() -> Programs {
+    Programs::new(None, vec![Some("/bin/true".to_owned())])
+}
+
+fn always(mode: PowerMode) -> PolicyState {
+    let mut state = with(Power::Shell, mode);
+    state.command_rules = vec![rule(3)];
+    state
+}
+
+fn resolved(state: &PolicyState) -> Verdict {
+    authorize_resolved(state, command(), Some(chat("c")), programs())
+}
+
+#[test]
+fn a_mode_of_the_chat_holds_for_it_alone_and_never_lifts_an_off() {
+    let mut state = with(Power::Shell, PowerMode::AskEachTime);
+    state.prompting = Prompting::Possible;
+    let set = |state: &mut PolicyState, mode| {
+        state.chat_modes.insert((chat("c"), Power::Shell), mode);
+    };
+    let decided = |state: &PolicyState, id: &str| decide(state, &command(), Some(&chat(id)));
+
+    for (mode, expected) in [
+        (PowerMode::Off, Decision::Deny),
+        (PowerMode::AskEachTime, Decision::Ask),
+        (PowerMode::AskOncePerChat, Decision::Ask),
+        (PowerMode::Allowed, Decision::Allow),
+    ] {
+        set(&mut state, mode);
+        let explained = decided(&state, "c");
+        assert_eq!((explained.decision, explained.rule), (expected, Rule::ChatMode { power: Power::Shell, mode }));
+        assert_eq!(decided(&state, "d").rule, Rule::Mode { power: Power::Shell, mode: PowerMode::AskEachTime });
+        assert_eq!(state.offers_in(Power::Shell, Some(&chat("c"))), mode != PowerMode::Off);
+        assert!(state.offers_in(Power::Shell, Some(&chat("d"))) && state.offers(Power::Shell));
+    }
+    state.modes.insert(Power::Shell, PowerMode::Off);
+    assert_eq!(decided(&state, "c").rule, Rule::Mode { power: Power::Shell, mode: PowerMode::Off });
+    assert!(!state.offers_in(Power::Shell, Some(&chat("c"))));
+    state.modes.insert(Power::Shell, PowerMode::Allowed);
+    state.locked_off.insert(Power::Shell, "your organisation".to_owned());
+    assert_eq!(decided(&state, "c").rule.name(), "locked_off");
+}
+
+#[test]
+fn a_rule_counts_where_the_power_asks_and_nowhere_else() {
+    for (mode, expected) in [
+        (PowerMode::Off, "mode"),
+        (PowerMode::AskEachTime, "command_rule"),
+        (PowerMode::AskOncePerChat, "command_rule"),
+        (PowerMode::Allowed, "mode"),
+    ] {
+        let explained = decide_resolved(&always(mode), &command(), Some(&chat("c")), &programs());
+        assert_eq!(explained.rule.name(), expected);
+        assert_eq!(explained.decision == Decision::Deny, mode == PowerMode::Off);
+    }
+    let mut state = always(PowerMode::AskEachTime);
+    // A chat that is switched off has no use of it, and nothing is known without the programs.
+    assert_eq!(decide(&state, &command(), Some(&chat("c"))).rule.name(), "nobody_to_ask");
+    state.chat_modes.insert((chat("c"), Power::Shell), PowerMode::Off);
+    assert!(matches!(resolved(&state), Verdict::Denied(OpError::PowerOff { .. }, _)));
+}
+
+#[test]
+fn a_permit_of_a_rule_names_its_program_and_dies_with_the_rule() {
+    let mut state = always(PowerMode::AskEachTime);
+    let Verdict::Allowed(kept) = resolved(&state) else { panic!("not allowed") };
+    let Verdict::Allowed(lost) = resolved(&state) else { panic!("not allowed") };
+    assert_eq!(kept.programs().started(), Some("/bin/true"));
+    assert_eq!(kept.explanation().why, "you always allow this command (rule r-3)");
+
+    assert!(kept.confirm(&state).is_ok());
+    state.command_rules.clear();
+    assert!(matches!(lost.confirm(&state), Err(OpError::Declined { power: Power::Shell })));
+}
+
+#[test]
+fn a_permit_dies_when_the_chat_is_switched_off() {
+    let mut state = with(Power::Shell, PowerMode::Allowed);
+    let before = permit(&state, command());
+    state.chat_modes.insert((chat("c"), Power::Shell), PowerMode::Off);
+
+    assert!(matches!(before.confirm(&state), Err(OpError::PowerOff { power: Power::Shell })));
+}
+
+/// What happens around one command that a rule allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Decide,
+    Confirm,
+    Raise,
+    Lower,
+}
+
+/// Every order in which the steps of two sides can fall, each side keeping its own order.
+fn orders(one: &[Step], other: &[Step]) -> Vec<Vec<Step>> {
+    let (Some(first), Some(second)) = (one.first(), other.first()) else { return vec![[one, other].concat()] };
+    let after = |step: Step, rest: Vec<Vec<Step>>| {
+        rest.into_iter().map(move |rest| [step].into_iter().chain(rest).collect::<Vec<_>>())
+    };
+    after(*first, orders(&one[1..], other)).chain(after(*second, orders(one, &other[1..]))).collect()
+}
+
+#[test]
+fn a_raise_beats_a_rule_in_every_order() {
+    let all = orders(&[Step::Decide, Step::Confirm], &[Step::Raise, Step::Lower]);
+    assert_eq!(all.len(), 6);
+    for order in all {
+        let mut state = always(PowerMode::AskEachTime);
+        let (mut permit, mut ran) = (None, false);
+        for step in &order {
+            match step {
+                Step::Decide => {
+                    if let Verdict::Allowed(given) = resolved(&state) {
+                        permit = Some(given);
+                    }
+                }
+                Step::Confirm => ran = permit.take().is_some_and(|permit| permit.confirm(&state).is_ok()),
+                Step::Raise => {
+                    state.raised = true;
+                    state.raise_count += 1;
+                }
+                Step::Lower => state.raised = false,
+            }
+        }
+        let at = |step| order.iter().position(|other| *other == step).unwrap();
+        // It runs only when no raise falls between decision and effect, and none holds at the decision.
+        let wanted = at(Step::Confirm) < at(Step::Raise) || at(Step::Lower) < at(Step::Decide);
+        assert_eq!(ran, wanted, "{order:?}");
+    }
+}
+
+/// A state with everything that a decision can depend on.
+fn any_ruled_state() -> impl Strategy<Value = PolicyState> {
+    let mode = || prop::sample::select(PowerMode::ALL.to_vec());
+    let power = prop::sample::select(Power::ALL.to_vec());
+    let chats = prop::sample::select(vec!["c", "d"]);
+    let modes = prop::collection::vec((chats, power, mode()), 0..8);
+    let pattern = prop::sample::select(vec!["/bin/true", "/bin/false", "/bin/sh"]);
+    let rules = prop::collection::vec((pattern, any::<bool>(), any::<bool>()), 0..4);
+    (any_state(), modes, rules).prop_map(|(mut state, modes, rules)| {
+        state.chat_modes = modes.into_iter().map(|(id, power, mode)| ((chat(id), power), mode)).collect();
+        let made = rules.into_iter().zip(1..).map(|((program, open, any_more), number)| CommandRule {
+            program: program.to_owned(),
+            words: if open { vec![WordPattern::Any] } else { Vec::new() },
+            any_more,
+            ..rule(number)
+        });
+        state.command_rules = made.collect();
+        state
+    })
+}
+
+fn any_programs() -> impl Strategy<Value = Programs> {
+    let found = prop::sample::select(vec![None, Some("/bin/true"), Some("/bin/false"), Some("/bin/sh")]);
+    found.prop_map(|found| Programs::new(None, vec![found.map(str::to_owned)]))
+}
+
 fn any_state() -> impl Strategy<Value = PolicyState> {
     let mode = prop::sample::select(PowerMode::ALL.to_vec());
     (
@@ -172,6 +342,51 @@ proptest! {
             let Some(power) = operation.power() else { continue };
             if !state.offers(power) {
                 prop_assert_eq!(decide(&state, &operation, Some(&chat("c"))).decision, Decision::Deny);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_explained_is_what_happens_with_modes_of_chats_and_rules(
+        state in any_ruled_state(),
+        programs in any_programs(),
+    ) {
+        for operation in every_operation() {
+            let session = chat("c");
+            let explained = decide_resolved(&state, &operation, Some(&session), &programs);
+            let verdict = authorize_resolved(&state, operation.clone(), Some(session.clone()), programs.clone());
+            let happened = match &verdict {
+                Verdict::Allowed(permit) => {
+                    prop_assert_eq!(permit.explanation(), &explained);
+                    Decision::Allow
+                }
+                Verdict::Ask(question) => {
+                    prop_assert_eq!(question.explanation(), &explained);
+                    Decision::Ask
+                }
+                Verdict::Denied(_, explanation) => {
+                    prop_assert_eq!(explanation, &explained);
+                    Decision::Deny
+                }
+            };
+            prop_assert_eq!(happened, explained.decision);
+            if let Verdict::Allowed(permit) = verdict {
+                prop_assert!(permit.confirm(&state).is_ok());
+            }
+            let Some(power) = operation.power() else { continue };
+            if !state.offers_in(power, Some(&session)) {
+                prop_assert_eq!(explained.decision, Decision::Deny);
+            }
+            if let Rule::CommandRule { id, .. } = &explained.rule {
+                let rule = state.command_rules.iter().find(|rule| rule.id == *id).unwrap();
+                prop_assert_eq!(programs.started(), Some(rule.program.as_str()));
+                prop_assert!(rule.check().is_ok());
+            }
+            // A rule never changes anything but a question or the lack of somebody to ask.
+            let without = decide(&state, &operation, Some(&session));
+            if without != explained {
+                prop_assert!(without.decision == Decision::Ask || without.rule.name() == "nobody_to_ask");
+                prop_assert_eq!(explained.rule.name(), "command_rule");
             }
         }
     }

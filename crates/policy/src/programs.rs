@@ -2,7 +2,7 @@
 
 use drawbridge_core::{CommandLine, CommandOp, ShellKind};
 
-use crate::segments::segments;
+use crate::segments::{Segment, segments};
 
 /// Shells whose grammar the parser of segments knows, by their program's own name.
 const KNOWN_SHELLS: [&str; 3] = ["sh", "bash", "zsh"];
@@ -75,7 +75,7 @@ impl Programs {
             CommandLine::Argv(_) => None,
         };
         let segments = segments(op).unwrap_or_default();
-        let words = segments.iter().map(|segment| segment.program()).map(program).collect();
+        let words = segments.iter().map(Segment::program).map(program).collect();
         Self { shell, words }
     }
 
