@@ -42,6 +42,7 @@ check "binaries" cargo build --locked -p drawbridge-cli -p drawbridge-desktop --
 count "tests of the workspace, on a desktop of their own" scripts/desk.sh cargo nextest run --locked --workspace --no-fail-fast
 check "window" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop.py
 check "tray, notifications and hot key" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_tray.py
+check "life of the windows" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_life.py
 check "window without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" scripts/desk.sh /usr/bin/python3 tests/desktop_no_tray.py
 # Advisories need the network, which not every machine has: `cargo deny check advisories` by hand.
 check "dependencies" cargo deny --locked check licenses bans sources

@@ -74,6 +74,11 @@ def close(window):
     subprocess.run(["wmctrl", "-i", "-c", hex(int(window))], check=True)
 
 
+def escape(title):
+    dialog = until(title, lambda: windows(title))[0]
+    subprocess.run(["xdotool", "windowfocus", "--sync", dialog, "key", "--window", dialog, "Escape"], capture_output=True)
+
+
 def tray_only_and_second_start():
     with Program("drawbridge-desktop", "--hidden") as program:
         tray = Tray()
@@ -109,7 +114,7 @@ def page_dies():
         assert not program.said("starting once more"), program.log()
 
         # Closing the window denies, and without a question the page's process goes, too.
-        close(until("the window for questions", lambda: windows("Drawbridge"))[0])
+        close(until("the window for questions", lambda: windows("asks"))[0])
         program.says("ANSWERED 1 Deny")
         until("no page is left", lambda: not program.pages())
         assert program.process.poll() is None
@@ -122,10 +127,11 @@ def page_stays_blank():
         assert "true" in (pathlib.Path(program.state) / "window.json").read_text().split("plain_drawing", 1)[1][:8]
         # The same process, started again once; then the system's own dialogs.
         program.says("questions are asked by dialogs")
-        dialog = until("the question", lambda: windows("an agent asks"))[0]
-        until("the notice", lambda: windows("cannot draw its window"))
-        subprocess.run(["xdotool", "windowfocus", "--sync", dialog, "key", "Escape"], check=True)
+        escape("an agent asks")
         program.says("ANSWERED 1 Deny")
+        # Then it says what has happened, once.
+        close(until("the notice", lambda: windows("cannot draw its window"))[0])
+        until("no dialog is left", lambda: not windows("cannot draw its window"))
         assert len(program.said("starting once more")) == 1, program.log()
 
 

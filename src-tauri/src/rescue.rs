@@ -59,10 +59,6 @@ pub(crate) fn stays_blank(app: &AppHandle, label: &str) {
     tracing::error!(window = label, "the page stays blank also with plain drawing; questions are asked by dialogs");
     // It lies above everything and shows nothing.
     window::prompt::close(app);
-    if !rescue.told.swap(true, Ordering::AcqRel) {
-        let said = phrases::of(app);
-        tauri::async_runtime::spawn(dialogs::tell(said.blank_title, said.blank));
-    }
     ask(app);
 }
 
@@ -85,6 +81,11 @@ pub(crate) fn ask(app: &AppHandle) {
             }
         }
         app.state::<Rescue>().asking.store(false, Ordering::Release);
+        // After the questions: two dialogs at once would keep each other from being answered.
+        if !app.state::<Rescue>().told.swap(true, Ordering::AcqRel) {
+            let said = phrases::of(&app);
+            tauri::async_runtime::spawn(dialogs::tell(said.blank_title, said.blank));
+        }
         // One may have come between the last look and now.
         if !pictures.borrow().prompts.is_empty() && by_dialogs(&app) {
             ask(&app);
