@@ -95,6 +95,12 @@ class Window:
             # The answer may have closed it.
             self.to("index.html")
 
+    def allow_once(self):
+        """Answers the question that is there, and waits until it is gone."""
+        with self.prompt():
+            self.click("#prompt-once")
+            until("the answered question is gone", lambda: not self.asks())
+
     def asks(self):
         """Tells whether the window for questions is there, beside the main one."""
         return len(self.handles()) > 1
@@ -208,8 +214,8 @@ class Platform:
         waiting = self.later(name, **body)
 
         def look():
-            if not waiting.done() and "An agent asks" in window.text():
-                window.click("#prompt-once")
+            if not waiting.done() and window.asks():
+                window.allow_once()
             return waiting.done()
 
         until(f"an answer to {name}", look, 60)
