@@ -40,6 +40,9 @@ pub(crate) enum Purpose {
     },
 }
 
+/// Makes the facts of HELLO for the chat of a data link, or for the control link.
+pub(crate) type HelloMaker = Box<dyn Fn(Option<&SessionId>) -> HelloFacts + Send + Sync>;
+
 /// What all links share.
 pub(crate) struct Shared {
     pub(crate) account: Account,
@@ -52,7 +55,7 @@ pub(crate) struct Shared {
     /// Backoff from the configuration.
     pub(crate) backoff: Backoff,
     /// Makes HELLO afresh for each connection, for the chat of a data link: capabilities follow the powers and its modes.
-    pub(crate) hello: Box<dyn Fn(Option<&SessionId>) -> HelloFacts + Send + Sync>,
+    pub(crate) hello: HelloMaker,
     /// Told of handshakes on a control link.
     pub(crate) on_control: Box<dyn Fn(&Negotiated) + Send + Sync>,
     /// Told when a control connection opens: earlier folder references die.

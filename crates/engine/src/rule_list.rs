@@ -38,7 +38,7 @@ pub(crate) fn allowed(state: &PolicyState) -> Vec<RuleView> {
     let mut rules: Vec<RuleView> = chats.chain(commands).collect();
     // Of two of the same moment the later one in its list is the newer one.
     rules.reverse();
-    rules.sort_by(|a, b| b.at_ms.cmp(&a.at_ms));
+    rules.sort_by_key(|rule| std::cmp::Reverse(rule.at_ms));
     rules
 }
 

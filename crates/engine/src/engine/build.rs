@@ -40,7 +40,7 @@ use crate::control::{self, ControlOptions};
 use crate::dispatcher::{self, Dispatcher};
 use crate::handle::EngineHandle;
 use crate::journal::Journal;
-use crate::link::{self, Purpose, Shared};
+use crate::link::{self, HelloMaker, Purpose, Shared};
 use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::sessions::{self, Sessions};
@@ -285,8 +285,6 @@ fn build_shell(options: &EngineOptions, now: &PolicyState, clock: Arc<dyn Clock>
     settings.concurrent = options.max_concurrent_commands;
     Ok(Shell::new(ShellControl::new(settings), clock))
 }
-
-type HelloMaker = Box<dyn Fn(Option<&SessionId>) -> HelloFacts + Send + Sync>;
 
 fn hello_maker(
     policy: Arc<PolicyCell>,
