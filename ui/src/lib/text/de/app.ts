@@ -1,5 +1,4 @@
 export const app = {
-  'app.name': 'Drawbridge',
   'app.loading': 'Wird geöffnet…',
   'app.skip': 'Zum Inhalt springen',
   'nav.label': 'Seiten',

@@ -3,7 +3,6 @@ export const rules = {
   'rules.empty': 'Noch keine Regeln',
   'rules.empty.more': 'Wenn Sie eine Frage mit „Für diesen Chat erlauben“ oder „Immer erlauben“ beantworten, erscheint die Regel hier und lässt sich entfernen.',
   'rules.always': 'In jedem Chat',
-  'rules.for_chat': 'Für einen Chat',
   'rules.in': 'In {folder}',
   'rules.unknown_chat': 'Ein vergangener Chat',
   'rules.chat_power': '{power} ohne Frage',

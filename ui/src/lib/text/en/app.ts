@@ -1,5 +1,4 @@
 export const app = {
-  'app.name': 'Drawbridge',
   'app.loading': 'Opening…',
   'app.skip': 'Skip to the page',
   'nav.label': 'Pages',

@@ -3,7 +3,6 @@ export const rules = {
   'rules.empty': 'No rules yet',
   'rules.empty.more': 'When you answer a question with “Allow for this chat” or “Always allow”, the rule appears here with a button to remove it.',
   'rules.always': 'In every chat',
-  'rules.for_chat': 'For one chat',
   'rules.in': 'In {folder}',
   'rules.unknown_chat': 'A chat that is gone',
   'rules.chat_power': '{power} without a question',
