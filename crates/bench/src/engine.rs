@@ -94,6 +94,14 @@ impl Home {
         Ok(std::fs::write(self.config().join("config.toml"), text)?)
     }
 
+    /// The same, and lets the platform attach a folder without a question.
+    pub(crate) fn configure_attached(&self, browse_roots: &[PathBuf]) -> anyhow::Result<()> {
+        self.configure(browse_roots)?;
+        let file = self.config().join("config.toml");
+        let text = std::fs::read_to_string(&file)? + "[consent]\nattach = \"allow\"\n";
+        Ok(std::fs::write(file, text)?)
+    }
+
     pub(crate) fn state(&self) -> PathBuf {
         self.dir.path().join("state")
     }

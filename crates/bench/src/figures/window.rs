@@ -71,10 +71,8 @@ pub(crate) async fn on_a_desktop() -> anyhow::Result<()> {
     memory(&desktop, "tray only, after closing").await?;
     open(&mut desktop).await?;
     questions(&mut desktop, &peer, "window open").await?;
-    desktop.client.send(&Command::SetPower { power: "attach".to_owned(), mode: "allowed".to_owned() }).await?;
-    let mut control = connected(&peer, &mut desktop).await?;
-    let link = attach(&peer, &mut control, 0).await?;
-    load(&home, &desktop, link).await
+    drop(desktop);
+    busy(&peer).await
 }
 
 /// A link that is alive. While something else is measured nobody answers here, so the old one is given up.
@@ -141,7 +139,7 @@ async fn questions(desktop: &mut Desktop, peer: &Peer, when: &str) -> anyhow::Re
             )
             .await?;
         let wish: Value = json!({
-            "session_id": format!("asked-{when}-{number}"),
+            "session_id": format!("asked-{}-{number}", when.replace(' ', "-")),
             "browse_id": page["browse_id"],
             "directory_ref": page["entries"][0]["directory_ref"],
         });
@@ -181,6 +179,18 @@ async fn gone(desktop: &Desktop) -> anyhow::Result<()> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     anyhow::bail!("the window for questions stays: {}", desktop.said())
+}
+
+/// Another start, in which the configuration lets the platform attach a folder.
+async fn busy(peer: &Peer) -> anyhow::Result<()> {
+    let home = Home::new()?;
+    std::fs::create_dir_all(home.root().join("chat-0"))?;
+    home.configure_attached(&[home.root().join("chat-0")])?;
+    let mut desktop = Desktop::start(&home, &peer.url()?).await?;
+    let mut control = connected(peer, &mut desktop).await?;
+    let link = attach(peer, &mut control, 0).await?;
+    open(&mut desktop).await?;
+    load(&home, &desktop, link).await
 }
 
 /// A thousand reads a second, each an act with its row. The page keeps up if drawing takes well under one core.
