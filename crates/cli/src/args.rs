@@ -70,8 +70,9 @@ pub(crate) enum Verb {
     },
     /// Answers a question, with the one-time secret that the engine printed at its start
     Answer {
-        /// Number of the question
-        id: u64,
+        /// The question as `prompts` names it: its number, with `.N` after its N-th change
+        #[arg(value_name = "ID")]
+        asked: Asked,
         /// The answer
         answer: Answer,
         /// File that holds the one-time secret; without it the first line of standard input is taken
@@ -126,6 +127,34 @@ pub(crate) enum Verb {
     },
     /// Prints the manual page
     Man,
+}
+
+/// A question in the very state that was read. An answer to an earlier state does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Its number.
+    pub(crate) id: u64,
+    /// How often it had changed.
+    pub(crate) revision: u64,
+}
+
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.revision {
+            0 => write!(f, "{}", self.id),
+            changed => write!(f, "{}.{changed}", self.id),
+        }
+    }
+}
+
+impl std::str::FromStr for Asked {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "a question is named by its number, as `drawbridge prompts` shows it";
+        let (id, revision) = text.split_once('.').unwrap_or((text, "0"));
+        Ok(Self { id: id.parse().map_err(|_| WRONG)?, revision: revision.parse().map_err(|_| WRONG)? })
+    }
 }
 
 /// The answers to a question.

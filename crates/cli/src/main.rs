@@ -70,7 +70,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Verb::Prompts { json } => block_on(status::prompts(json)),
         Verb::Detach { id } => block_on(running::detach(id)),
         Verb::Forget { id } => block_on(running::forget(id)),
-        Verb::Answer { id, answer, secret_file } => block_on(running::answer(id, answer, secret_file)),
+        Verb::Answer { asked, answer, secret_file } => block_on(running::answer(asked, answer, secret_file)),
         Verb::Practice { port } => block_on(practice::run(port)),
         Verb::Install { print } => autostart::install(print),
         Verb::Uninstall { print } => autostart::uninstall(print),

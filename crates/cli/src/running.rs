@@ -11,7 +11,7 @@ use drawbridge_engine::view::{PromptAnswer, UndoView};
 use drawbridge_engine::{Command, Reply};
 use secrecy::SecretString;
 
-use crate::args::Answer;
+use crate::args::{Answer, Asked};
 use crate::place::{Place, Reach, odd_answer};
 use crate::{out, stopped};
 
@@ -110,19 +110,14 @@ pub(crate) async fn forget(session_id: String) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-pub(crate) async fn answer(id: u64, answer: Answer, secret_file: Option<PathBuf>) -> anyhow::Result<u8> {
+pub(crate) async fn answer(asked: Asked, answer: Answer, secret_file: Option<PathBuf>) -> anyhow::Result<u8> {
     let answer = match answer {
         Answer::AllowOnce => PromptAnswer::AllowOnce,
         Answer::AllowChat => PromptAnswer::AllowChat,
         Answer::Deny => PromptAnswer::Deny,
     };
     let secret = read_secret(secret_file.as_deref())?;
-    let Some(mut client) = Place::from_env()?.engine().await? else { return Ok(not_running()) };
-    // What this program could have read is the question as it is now; one that is over is told by the engine.
-    let snapshot = client.snapshot().await?;
-    let revision = snapshot.prompts.iter().find(|prompt| prompt.id == id).map_or(0, |prompt| prompt.revision);
-    client.send_with_secret(&Command::AnswerPrompt { id, revision, answer }, Some(&secret)).await?;
-    Ok(0)
+    send(&Command::AnswerPrompt { id: asked.id, revision: asked.revision, answer }, Some(&secret)).await
 }
 
 async fn send(command: &Command, secret: Option<&SecretString>) -> anyhow::Result<u8> {

@@ -5,6 +5,7 @@ use drawbridge_engine::view::{ChatView, DiffView, LinkState, PromptView, Snapsho
 use drawbridge_store::settings::Settings;
 use serde_json::{Value, json};
 
+use crate::args::Asked;
 use crate::place::{Place, Reach};
 use crate::{out, running, stopped};
 
@@ -104,8 +105,8 @@ fn chat_line(chat: &ChatView) -> String {
 }
 
 fn prompt_lines(prompt: &PromptView) -> String {
-    let head =
-        format!("{}  {}  {}", prompt.id, escape_outside_text(&prompt.operation), escape_outside_text(&prompt.summary));
+    let asked = Asked { id: prompt.id, revision: prompt.revision };
+    let head = format!("{asked}  {}  {}", escape_outside_text(&prompt.operation), escape_outside_text(&prompt.summary));
     let details = prompt
         .details
         .iter()

@@ -279,6 +279,8 @@ async fn a_person_at_the_terminal_answers_with_the_one_time_secret() {
     let wrong = rig.dir.path().join("wrong");
     fs::write(&wrong, "0000\n").unwrap();
     rig.expect(1, &["answer", &id, "allow-once", "--secret-file", wrong.to_str().unwrap()]).await;
+    // A state of the question that nobody can have read.
+    rig.expect(1, &["answer", &format!("{id}.9"), "allow-once", "--secret-file", secret.to_str().unwrap()]).await;
     rig.expect(0, &["answer", &id, "allow-once", "--secret-file", secret.to_str().unwrap()]).await;
 
     assert_eq!(asked.await.unwrap().unwrap()["allowed_root"], json!(folder));
