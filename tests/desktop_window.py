@@ -98,7 +98,12 @@ class Window:
     def allow_once(self):
         """Answers the question that is there, and waits until it is gone."""
         with self.prompt():
-            self.click("#prompt-once")
+            try:
+                self.click("#prompt-once")
+            except RuntimeError as gone:
+                # The window may close before the driver has let go of the button.
+                if "no such window" not in str(gone):
+                    raise
             until("the answered question is gone", lambda: not self.asks())
 
     def asks(self):

@@ -1,0 +1,319 @@
+#!/usr/bin/python3
+"""Every page and every question in the real window: light and dark, at 100 % and 200 %, in English and German.
+
+The fixture answers every command, so each state of a page can be had at once. Every state is held against what a page promises:
+no sideways scroll, no cut button, a heading in sight, no key without its text, no English in German, no focus on what
+allows; and in both themes against axe-core (WCAG 2.1 A and AA, and its best practice). Run it under scripts/desk.sh; DESK_BIN
+is the folder of the built programs, the pages must be built. Pictures of all of it go to artefacts/pages/.
+
+It lacks what needs a real engine: see desktop.py and desktop_keyboard.py.
+"""
+import base64
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from desktop_window import PICTURES, ROOT, Window, until
+
+AXE = ROOT / "ui/node_modules/axe-core/axe.min.js"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+#: Theme, zoom in percent, language. Neighbours differ in little, so that changing costs little.
+LOOKS = list(itertools.product(["light", "dark"], [100, 200], ["en", "de"]))
+ROWS = 100_000
+KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd"]
+ALLOWS = ["prompt-once", "prompt-chat", "prompt-always", "prompt-always-yes"]
+
+TEXTS = """
+const fs = require('node:fs');
+const read = (tag) => Object.assign({}, ...fs.readdirSync(`ui/src/lib/text/${tag}`).filter((name) => name !== 'index.ts').map((name) => {
+  const source = fs.readFileSync(`ui/src/lib/text/${tag}/${name}`, 'utf8');
+  return new Function(source.replace(/^export const \\w+ =/m, 'return').replace(/ as const;/, ';'))();
+}));
+console.log(JSON.stringify({ en: read('en'), de: read('de') }));
+"""
+
+# Two frames after nothing moves and nothing is under way, what is measured is what a person sees.
+SETTLED = """
+const done = arguments[0];
+const look = () => {
+  const moving = document.getAnimations().some((one) => one.playState === 'running' && !(one.effect?.target?.closest('.bar')));
+  if (moving || document.querySelector('[aria-busy="true"]')) requestAnimationFrame(look);
+  else requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
+};
+look();
+"""
+
+SEEN = """
+const attributes = ['aria-label', 'title', 'placeholder', 'alt', 'aria-description'];
+const texts = [];
+const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walk.nextNode()) if (!walk.currentNode.parentElement.closest('script, style, option')) texts.push(walk.currentNode.data.trim());
+for (const one of document.querySelectorAll('option:not([lang])')) texts.push(one.textContent.trim());
+for (const name of attributes) for (const one of document.querySelectorAll(`[${name}]`)) texts.push(one.getAttribute(name));
+const inSight = (one) => {
+  const box = one.getBoundingClientRect();
+  return one.checkVisibility() && box.width > 1 && box.bottom > 0 && box.top < innerHeight && !one.closest('.unseen');
+};
+const cut = [...document.querySelectorAll('button, h1, h2, h3, select, .tag')].filter((one) => one.checkVisibility() && !one.closest('.unseen') && one.scrollWidth > one.clientWidth + 1);
+return {
+  texts: texts.filter((text) => text),
+  width: document.documentElement.scrollWidth, room: innerWidth,
+  heading: [...document.querySelectorAll('h1, h2, h3')].some(inSight),
+  cut: cut.map((one) => one.outerHTML.slice(0, 200)),
+  focus: document.activeElement?.id ?? '',
+};
+"""
+
+
+class Texts:
+    """What the pages can say, by key, and what must not be seen."""
+
+    def __init__(self):
+        answer = subprocess.run(["node", "-e", TEXTS], cwd=ROOT, capture_output=True, text=True, check=True)
+        self.__dict__.update(json.loads(answer.stdout))
+        stems = sorted({key.split(".")[0] for key in self.en})
+        self.key = re.compile(rf"(?<![\w./-])(?:{'|'.join(stems)})(?:\.\w+)+(?![\w/])")
+        # A file of the fixture, which reads like a key.
+        self.files = {"audit.log"}
+        self.english = {text for key, text in self.en.items() if text != self.de[key] and text not in self.de.values()}
+        german = "\n".join(self.de.values())
+        parts = {part.strip() for text in self.english for part in re.split(r"\{\w+\}", text)}
+        self.sentences = [part for part in parts if len(part) > 10 and " " in part and part not in german]
+
+    def faults(self, seen, language):
+        keys = {found for text in seen for found in self.key.findall(text)} - self.files
+        if keys:
+            yield f"keys without their text: {sorted(keys)}"
+        if language == "de":
+            english = {text for text in seen if text.rstrip(":… ") in self.english or any(part in text for part in self.sentences)}
+            if english:
+                yield f"English in German: {sorted(english)}"
+
+
+class Visit:
+    """Goes through the states of the pages and collects what is wrong, so that one run tells all of it."""
+
+    def __init__(self, window):
+        self.window, self.texts, self.faults, self.count = window, Texts(), [], 0
+        self.axe = AXE.read_text()
+        self.main = window.handles()[0]
+        self.prefs = window.invoke("prefs", {})
+        self.look = None
+
+    def send(self, **command):
+        answer = self.window.invoke("send", {"command": command})
+        assert isinstance(answer, dict), (command, answer)
+        return answer
+
+    def to(self, handle):
+        self.window.call("POST", self.window.session + "/window", {"handle": handle})
+
+    def dress(self, theme, zoom, language, first_run=None):
+        """Only the main page may change the looks; every page follows."""
+        self.prefs |= {"theme": theme, "zoom": zoom, "language": language}
+        if first_run is not None:
+            self.prefs["first_run"] = first_run
+        assert self.window.invoke("set_prefs", {"prefs": self.prefs}) is None
+        self.look = (theme, zoom, language)
+
+    def dressed(self):
+        theme, zoom, language = self.look
+        now = "return [document.documentElement.dataset.theme, document.documentElement.lang, Math.abs(innerWidth * %d / 100 - outerWidth) <= 4]"
+        until(f"the look {self.look}", lambda: self.window.script(now % zoom) == [theme, language, True])
+
+    def state(self, name, handle=None, prepare=None, looks=LOOKS):
+        """Looks at what is shown now in every look. `prepare` is done again in each: a resized page loses its place."""
+        handle = handle or self.main
+        for look in looks:
+            self.to(self.main)
+            self.dress(*look)
+            self.to(handle)
+            self.dressed()
+            if prepare:
+                prepare()
+            self.check(name, *look)
+        self.to(self.main)
+
+    def check(self, name, theme, zoom, language):
+        where = f"{name}-{theme}-{zoom}-{language}"
+        self.count += 1
+        self.wait(SETTLED)
+        seen = self.window.script(SEEN)
+        wrong = list(self.texts.faults(seen["texts"], language))
+        if seen["width"] > seen["room"] + 1:
+            wrong.append(f"scrolls sideways: {seen['width']} in {seen['room']}")
+        if not seen["heading"]:
+            wrong.append("no heading in sight")
+        if seen["cut"]:
+            wrong.append(f"cut: {seen['cut']}")
+        if seen["focus"] in ALLOWS:
+            wrong.append(f"the focus is on {seen['focus']}")
+        if (zoom, language) == (100, "en"):
+            wrong += self.accessible()
+        data = self.window.call("GET", self.window.session + "/screenshot")
+        (PICTURES / "pages" / f"{where}.png").write_bytes(base64.b64decode(data))
+        self.faults += [f"{where}: {fault}" for fault in wrong]
+
+    def wait(self, script, *arguments):
+        return self.window.call("POST", self.window.session + "/execute/async", {"script": script, "args": list(arguments)})
+
+    def accessible(self):
+        if not self.window.script("return 'axe' in window"):
+            self.window.script(self.axe + "; window.axe = axe;")
+        run = """
+        const [tags, done] = arguments;
+        axe.run(document, { runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'] }).then(
+          (found) => done(found.violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => `${node.html.slice(0, 160)} (${node.any.concat(node.all, node.none).map((check) => check.message).join('; ')})`).join(' | ')}`)),
+          (fault) => done([String(fault)]),
+        );
+        """
+        return self.wait(run, TAGS)
+
+
+def first_steps(visit):
+    # Four steps, of which the second looks different to somebody who has signed in.
+    for step in range(4):
+        visit.dress(*LOOKS[0], first_run=step)
+        visit.window.sees(visit.texts.en[f"first.{step}"])
+        visit.state(f"first-{step}")
+    visit.send(command="sign_out")
+    visit.dress(*LOOKS[0], first_run=1)
+    visit.window.sees(visit.texts.en["first.1.try"])
+    visit.state("first-1-signed-out")
+    visit.send(command="paste_redirect", address="done")
+    visit.dress(*LOOKS[0], first_run=4)
+
+
+def pages(visit):
+    window = visit.window
+    turn = lambda page: (window.click(f"#nav-{page}"), until(page, lambda: window.script(f"return document.querySelector('#nav-{page}')?.ariaCurrent") == "page"))
+    turn("chats")
+    visit.state("chats")
+    for part, name in [(1, "changes"), (2, "powers")]:
+        window.click(f"main li.card button[aria-expanded]:nth-of-type({part})")
+        visit.state(f"chats-{name}", prepare=lambda: window.script("document.querySelector('main .part')?.scrollIntoView({ block: 'center' })"))
+    window.click("main li.card .actions button:last-child")
+    visit.state("chats-forget", prepare=lambda: window.script("document.querySelector('.confirm').scrollIntoView({ block: 'center' })"))
+    window.click(".confirm button")
+    turn("powers")
+    visit.state("powers")
+    visit.state("powers-commands", prepare=lambda: window.script("document.querySelector('#power-shell-off').closest('li').scrollIntoView({ block: 'center' })"))
+    turn("rules")
+    visit.state("rules")
+    window.click("main li.card button[aria-expanded]")
+    visit.state("rules-change", prepare=lambda: window.script("document.querySelector('main form')?.scrollIntoView({ block: 'center' })"))
+    turn("links")
+    visit.state("links")
+    turn("settings")
+    visit.state("settings")
+    for number, name in [(3, "folders"), (6, "about")]:
+        visit.state(f"settings-{name}", prepare=lambda: window.script(f"document.querySelector('main section:nth-of-type({number})').scrollIntoView({{ block: 'end' }})"))
+
+
+def activity(visit):
+    window = visit.window
+    window.click("#nav-activity")
+    until("rows", lambda: window.script("return document.querySelectorAll('[data-index]').length > 5 && !document.querySelector('[aria-busy=true]')"))
+    visit.state("activity")
+
+    def to(index):
+        """Scrolls as somebody does who drags the bar; the row must be read and be the right one."""
+        part = index / (ROWS - 1)
+        window.script(f"const list = document.querySelector('[role=grid]'); list.scrollTop = (list.scrollHeight - list.clientHeight) * {part}; list.scrollIntoView()")
+        row = f"return [...document.querySelectorAll('[data-index]')].filter((row) => row.ariaBusy !== 'true').map((row) => [Number(row.dataset.index), row.querySelector('.mono').textContent])"
+
+        def there():
+            rows = dict(window.script(row))
+            near = [number for number in rows if abs(number - index) < 20]
+            assert all(text.endswith(f" {ROWS - number}") for number, text in rows.items()), rows
+            return near
+
+        until(f"row {index}", there)
+
+    visit.state("activity-middle", prepare=lambda: to(ROWS // 2))
+    visit.state("activity-end", prepare=lambda: to(ROWS - 1))
+    window.click("[data-index]")
+    until("the record", lambda: window.script("return document.querySelectorAll('dialog dd').length > 0"))
+    visit.state("activity-record")
+    window.click("#record-close")
+
+
+def account(visit):
+    window, en = visit.window, visit.texts.en
+    window.click("#nav-links")
+    visit.send(command="sign_out")
+    visit.dress(*LOOKS[0])
+    window.sees(en["bridge.signed_out.more"])
+    visit.state("signed-out")
+    visit.send(command="sign_in")
+    window.sees(en["account.link"])
+    visit.state("signing-in")
+    visit.send(command="paste_redirect", address="done")
+    window.click("#nav-chats")
+    visit.send(command="set_raised", raised=True)
+    visit.dress(*LOOKS[0])
+    window.sees(en["bridge.lower"])
+    visit.state("raised")
+    visit.send(command="set_raised", raised=False)
+
+
+def questions(visit):
+    window = visit.window
+    for kind in KINDS:
+        visit.send(command="paste_redirect", address=f"ask:{kind}")
+        prompt = until("the window for questions", lambda: next((handle for handle in window.handles() if handle != visit.main), None))
+        visit.to(prompt)
+        # Deny has the focus before allowing is possible, and still has it then.
+        until("deny has the focus", lambda: window.script("return document.activeElement?.id") == "prompt-deny")
+        if kind != "long":
+            until("it can be allowed", lambda: window.script("return document.querySelector('#prompt-once')?.disabled") is False)
+        visit.state(f"prompt-{kind}", prompt)
+        visit.to(prompt)
+        if kind == "command":
+            window.click("#prompt-always")
+            until("back has the focus", lambda: window.script("return document.activeElement?.id") == "prompt-back")
+            visit.state("prompt-always", prompt)
+            visit.to(prompt)
+            window.click("#prompt-back")
+        window.click("#prompt-deny")
+        until("the question is over", lambda: prompt not in window.handles())
+        visit.to(visit.main)
+
+
+def nothing_left(visit):
+    """What somebody sees before there is anything: done last, since the script of the fixture does not bring it back."""
+    window = visit.window
+    snapshot = window.invoke("snapshot", {})
+    for rule in snapshot["rules"]:
+        visit.send(command="remove_rule", id=rule["id"])
+    for chat in snapshot["chats"]:
+        visit.send(command="forget", session_id=chat["session_id"])
+    visit.dress(*LOOKS[0])
+    window.click("#nav-chats")
+    window.sees(visit.texts.en["chats.empty"])
+    visit.state("chats-none")
+    window.click("#nav-rules")
+    window.sees(visit.texts.en["rules.empty"])
+    visit.state("rules-none")
+
+
+def main():
+    (PICTURES / "pages").mkdir(parents=True, exist_ok=True)
+    os.environ["DRAWBRIDGE_STATE_DIR"] = tempfile.mkdtemp(dir=os.environ["HOME"])
+    window = Window(str(pathlib.Path(os.environ["DESK_BIN"]) / "examples/fixture"))
+    try:
+        until("the page", lambda: window.script("return document.querySelector('main:not(.opening)') !== null"))
+        visit = Visit(window)
+        for part in [first_steps, pages, activity, account, questions, nothing_left]:
+            part(visit)
+        assert not visit.faults, "\n".join(visit.faults)
+        print(f"{visit.count} states of the pages: all as promised")
+    finally:
+        window.close()
+
+
+main()
