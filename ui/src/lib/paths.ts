@@ -6,6 +6,8 @@ export interface PathParts {
   name: string;
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
 const separator = (path: string): string => (/^([A-Za-z]:\\|\\\\)/.test(path) ? '\\' : '/');
 
 /** Writes the home folder as ~. Without knowing it, the path stays whole. */
@@ -31,4 +33,4 @@ export function within(path: string, folder: string | null): string {
 }
 
 /** A name from outside for the middle of a sentence, so that right-to-left letters cannot turn the rest of it. */
-export const isolated = (name: string): string => `\u2068${name}\u2069`;
+export const isolated = (name: string): string => (RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name);

@@ -4,7 +4,7 @@ import { firstRunDone, stepAt, turned } from './first-run';
 import { headline } from './headline';
 import { navKey, PAGES } from './nav';
 import { notices } from './notices';
-import { homeShort, parts, within } from './paths';
+import { homeShort, isolated, parts, within } from './paths';
 import { differing, modeFor } from './powers';
 import { zoomed, zoomKey } from './prefs.svelte';
 import { chooseLanguage } from './text';
@@ -25,10 +25,9 @@ const calm: Snapshot = {
   prompts: [], activity: [], audit: { path: '/state/audit.log', bytes: 0, records: 0, unavailable: false }, tray: 'shown', rules: [],
   offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0,
 };
-const plainly = (text: string) => text.replace(/[\u2068\u2069]/g, '');
 const told = (more: Partial<Snapshot>) => {
   const head = headline({ ...calm, ...more });
-  return [plainly(head.title), head.tone, head.busy];
+  return [head.title, head.tone, head.busy];
 };
 
 afterEach(() => chooseLanguage('en', 'en'));
@@ -87,6 +86,10 @@ it('splits a path before its name on every system', () => {
   expect(parts('/home/back\\slash')).toEqual({ before: '/home/', name: 'back\\slash' });
   expect(parts('/')).toEqual({ before: '', name: '/' });
   expect(parts('')).toEqual({ before: '', name: '' });
+});
+
+it('keeps a right-to-left name from turning the sentence around it', () => {
+  expect([isolated('garden'), isolated('תמונות')]).toEqual(['garden', '\u2068תמונות\u2069']);
 });
 
 it('leaves out the folder only for what lies in it', () => {
