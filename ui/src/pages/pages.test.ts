@@ -86,7 +86,7 @@ it('sets a power by its name and mode', async () => {
 });
 
 it('takes a folder back only after asking, and offers a way out', async () => {
-  render(Chats, { shown, toLinks: () => {} });
+  render(Chats, { shown, toLinks: () => {}, toActs: () => {} });
   await fireEvent.click(button('Forget: /home/ada/Quarterly report'));
   await fireEvent.click(button('Keep'));
   expect(sent).toEqual([]);
@@ -97,7 +97,7 @@ it('takes a folder back only after asking, and offers a way out', async () => {
 });
 
 it('sets a mode for one chat and shows again what holds when that is refused', async () => {
-  render(Chats, { shown, toLinks: () => {} });
+  render(Chats, { shown, toLinks: () => {}, toActs: () => {} });
   await fireEvent.click(button('Powers in this chat'));
   const select = screen.getByRole<HTMLSelectElement>('combobox', { name: 'Commands' });
   answer = () => Promise.reject({ code: 'not_built', message: 'x' });

@@ -17,6 +17,7 @@ export const chats = {
   'chats.id': 'Chat {id}',
   'chats.latest': 'Zuletzt in diesem Chat',
   'chats.used': 'Benutzt',
+  'chats.acts': 'Alle Handlungen',
   'chats.open': 'Ordner öffnen',
   'chats.detach': 'Trennen',
   'chats.detach.hint': 'Stoppt diesen Chat. Die Plattform kann ihn wieder öffnen.',

@@ -17,6 +17,7 @@ export const chats = {
   'chats.id': 'Chat {id}',
   'chats.latest': 'Latest in this chat',
   'chats.used': 'Used',
+  'chats.acts': 'All acts',
   'chats.open': 'Open folder',
   'chats.detach': 'Detach',
   'chats.detach.hint': 'Stops this chat. The platform may open it again.',
