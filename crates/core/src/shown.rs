@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-/// Returns `text` with every control, bidirectional, zero-width and other invisible character written as `\u{…}`.
-/// Line feeds and tabs are written as `\n` and `\t`, so the result is always one line.
+/// Returns `text` with every bidirectional, zero-width and other invisible character written as `\u{…}`. Control characters
+/// are drawn with the signs that Unicode has for them, `␊` for a line feed: written as `\n`, a line feed, which can begin a
+/// second command, would look like two harmless letters. The result is always one line, and a second call changes nothing.
 #[must_use]
 pub fn escape_outside_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
+            '\0'..='\u{1F}' => out.extend(char::from_u32(0x2400 + u32::from(c))),
+            '\u{7F}' => out.push('\u{2421}'),
             c if is_invisible(c) => {
                 // Writing into a String cannot fail.
                 let _ = write!(out, "\\u{{{:X}}}", u32::from(c));
@@ -57,8 +57,16 @@ mod tests {
     fn tricks_become_visible() {
         assert_eq!(
             escape_outside_text("a\u{202E}b\u{200B}c\u{2028}d\u{E0041}e\x1b[2K\nf"),
-            "a\\u{202E}b\\u{200B}c\\u{2028}d\\u{E0041}e\\u{1B}[2K\\nf"
+            "a\\u{202E}b\\u{200B}c\\u{2028}d\\u{E0041}e␛[2K␊f"
         );
+    }
+
+    #[test]
+    fn a_written_line_end_is_told_from_a_real_one_and_a_second_look_changes_nothing() {
+        assert_eq!(escape_outside_text("a\\nb"), "a\\nb");
+        assert_eq!(escape_outside_text("a\nb"), "a␊b");
+        assert_eq!(escape_outside_text("a␊b"), "a␊b");
+        assert_eq!(escape_outside_text("\0\t\r\u{7F}\u{85}"), "␀␉␍␡\\u{85}");
     }
 
     #[test]

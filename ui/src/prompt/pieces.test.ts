@@ -6,8 +6,8 @@ const read = (all: Piece[]) => all.map((piece) => (piece.kind === 'run' ? ' '.re
 const kinds = (all: Piece[]) => all.map((piece) => `${piece.kind}:${piece.kind === 'run' ? piece.count : piece.text}`);
 
 it('marks escapes and leaves everything else as it is', () => {
-  expect(kinds(pieces('report\\u{202E}fdp.exe\\n', 'odd'))).toEqual(['text:report', 'escape:\\u{202E}', 'text:fdp.exe', 'escape:\\n']);
-  expect(kinds(pieces('\\u{xyz} \\q', 'odd'))).toEqual(['text:\\u{xyz} \\q']);
+  expect(kinds(pieces('report\\u{202E}fdp.exe␊', 'odd'))).toEqual(['text:report', 'escape:\\u{202E}', 'text:fdp.exe', 'escape:␊']);
+  expect(kinds(pieces('\\u{xyz} \\q \\n', 'odd'))).toEqual(['text:\\u{xyz} \\q \\n']);
   expect(pieces('', 'all')).toEqual([]);
 });
 
@@ -19,14 +19,14 @@ it('marks every blank in a word, and in running text only odd ones', () => {
 it('tells a long run of blanks as a number, however many marks there were before', () => {
   expect(kinds(pieces(`x${' '.repeat(LONGEST_RUN + 1)}y`, 'odd'))).toEqual(['text:x', `run:${LONGEST_RUN + 1}`, 'text:y']);
 
-  const found = pieces(`${'\\n'.repeat(5_000)}${' '.repeat(4_000)}rm`, 'odd');
+  const found = pieces(`${'␊'.repeat(5_000)}${' '.repeat(4_000)}rm`, 'odd');
 
   expect(found.at(-2)).toEqual({ kind: 'run', count: 4_000 });
   expect(found.length).toBeLessThan(1_000);
 });
 
 it('says the same as the text, whatever it is made of', () => {
-  const parts = ['a', ' ', '  ', '\\n', '\\u{1F600}', '👍', 'ש', '\\', '<b>', ' '.repeat(30)];
+  const parts = ['a', ' ', '  ', '␊', '\\u{1F600}', '👍', 'ש', '\\', '<b>', ' '.repeat(30)];
   let state = 7;
   const random = (below: number) => {
     state = (state * 48_271) % 2_147_483_647;
@@ -41,11 +41,11 @@ it('says the same as the text, whatever it is made of', () => {
 });
 
 it('ends a line after a written line end, which stays visible', () => {
-  expect(blocks('cd a\\nmake\\n').map(read)).toEqual(['cd a\\n\nmake\\n']);
+  expect(blocks('cd a␊make␊').map(read)).toEqual(['cd a␊\nmake␊']);
 });
 
 it('cuts a megabyte into blocks without losing or splitting anything', () => {
-  const texts = ['x'.repeat(1_048_576), '\\u{202E}'.repeat(131_072), '👍'.repeat(100_000), 'echo 1\\n'.repeat(10_000), ' '.repeat(1_048_576)];
+  const texts = ['x'.repeat(1_048_576), '\\u{202E}'.repeat(131_072), '👍'.repeat(100_000), 'echo 1␊'.repeat(10_000), ' '.repeat(1_048_576)];
   for (const text of texts) {
     const found = blocks(text);
     expect(found.length).toBeGreaterThan(1);

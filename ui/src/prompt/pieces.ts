@@ -16,6 +16,8 @@ export type Piece =
 /** In a word of a command every blank counts; in running text only those where one would not look for them. */
 export type Blanks = 'all' | 'odd';
 
+/** How the engine writes a line feed. */
+const LINE_END = '␊';
 /** Longer runs of blanks are told as a number. */
 export const LONGEST_RUN = 8;
 /** Marks of one value. Beyond, escapes are still readable as text, only without colour: the page must stay quick. */
@@ -23,7 +25,7 @@ const MOST_MARKS = 600;
 const LINES_A_BLOCK = 40;
 const CHARS_A_BLOCK = 4_000;
 
-const ESCAPE = String.raw`\\u\{[0-9A-F]{1,6}\}|\\[ntr]`;
+const ESCAPE = String.raw`\\u\{[0-9A-F]{1,6}\}|[\u2400-\u241F\u2421]`;
 const patterns = {
   all: new RegExp(`${ESCAPE}| +`, 'g'),
   odd: new RegExp(`${ESCAPE}|^ +| {2,}| +$`, 'gm'),
@@ -52,7 +54,7 @@ export function pieces(text: string, blanks: Blanks, budget = { marks: MOST_MARK
 /** Splits a long text into blocks of lines. A written line end stays visible and also ends the line. */
 export function blocks(text: string): Piece[][] {
   const budget = { marks: MOST_MARKS };
-  return packed(text.split('\\n').map((line, index, all) => (index < all.length - 1 ? `${line}\\n` : line))).map((block) =>
+  return packed(text.split(LINE_END).map((line, index, all) => (index < all.length - 1 ? `${line}${LINE_END}` : line))).map((block) =>
     pieces(block, 'odd', budget),
   );
 }

@@ -127,7 +127,7 @@ mod tests {
         let view = between(b"a\nb\n", "a\r\n\u{202e}b\n".as_bytes()).unwrap();
 
         let texts: Vec<&str> = view.lines.iter().map(|line| line.text.as_str()).collect();
-        assert_eq!(texts, ["a", "b", "a\\r", "\\u{202E}b"]);
+        assert_eq!(texts, ["a", "b", "a␍", "\\u{202E}b"]);
     }
 
     #[test]
