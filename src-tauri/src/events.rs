@@ -18,7 +18,8 @@ pub(crate) fn follow(app: AppHandle, mut snapshots: watch::Receiver<Arc<Snapshot
     snapshots.mark_changed();
     tauri::async_runtime::spawn(async move {
         let mut asker = Asker::default();
-        let mut wanted = snapshots.borrow().window_wanted;
+        // A second start may have asked while this one was still starting.
+        let mut wanted = 0;
         while snapshots.changed().await.is_ok() {
             let snapshot = snapshots.borrow_and_update().clone();
             show_in_pages(&app, &snapshot);
