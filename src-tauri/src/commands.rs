@@ -45,17 +45,19 @@ pub(crate) async fn send(
             "The window may not do this. Use the tray or the command line.",
         ));
     }
-    match &command {
-        Command::SetRaised { raised: true } => notify::raised_here(),
-        Command::PromptPainted { id, revision } => births.show(*id, *revision),
-        // The page that showed it may have died since: whatever allows must be on screen now.
-        Command::AnswerPrompt { id, revision, answer }
-            if *answer != PromptAnswer::Deny && !births.shows(*id, *revision) =>
-        {
-            let message = "This question was not on screen yet, so the answer does not count.";
-            return Err(CommandError::new("not_painted", message));
-        }
-        _ => {}
+    if command == (Command::SetRaised { raised: true }) {
+        notify::raised_here();
+    }
+    if let Command::PromptPainted { id, revision } = &command {
+        births.show(*id, *revision);
+    }
+    // The page that showed it may have died since: whatever allows must be on screen now.
+    if let Command::AnswerPrompt { id, revision, answer } = &command
+        && *answer != PromptAnswer::Deny
+        && !births.shows(*id, *revision)
+    {
+        let message = "This question was not on screen yet, so the answer does not count.";
+        return Err(CommandError::new("not_painted", message));
     }
     engine.send(command).await
 }

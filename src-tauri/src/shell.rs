@@ -197,16 +197,14 @@ fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
 }
 
 fn on_event(app: &AppHandle, event: RunEvent) {
-    match event {
-        RunEvent::ExitRequested { code: None, api, .. } => {
-            // The last window closed. With a tray that is normal; without one the program would live on unseen.
-            api.prevent_exit();
-            if !app.state::<Shell>().has_tray() {
-                quit(app);
-            }
-        }
-        RunEvent::ExitRequested { code: Some(_), .. } => window::keep_sizes(app),
-        _ => {}
+    let RunEvent::ExitRequested { code, api, .. } = event else { return };
+    if code.is_some() {
+        return window::keep_sizes(app);
+    }
+    // The last window closed. With a tray that is normal; without one the program would live on unseen.
+    api.prevent_exit();
+    if !app.state::<Shell>().has_tray() {
+        quit(app);
     }
 }
 
