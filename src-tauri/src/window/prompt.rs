@@ -16,6 +16,7 @@ const MIN_SIZE: (f64, f64) = (360.0, 320.0);
 #[derive(Debug, Default)]
 pub(crate) struct Asker {
     newest: u64,
+    newest_unseen: u64,
     asking: bool,
 }
 
@@ -43,6 +44,12 @@ impl Asker {
 
     fn step(&mut self, snapshot: &Snapshot) -> Step {
         let newest = snapshot.prompts.iter().map(|prompt| prompt.id).max();
+        let unseen = snapshot.prompts.iter().filter(|prompt| prompt.unseen).map(|prompt| prompt.id).max();
+        // Nothing has painted it for a while: the window may lie beneath others, so it is brought up once more.
+        if let Some(unseen) = unseen.filter(|unseen| *unseen > self.newest_unseen) {
+            self.newest_unseen = unseen;
+            return Step::Raise;
+        }
         match newest {
             Some(newest) if newest > self.newest || !self.asking => {
                 self.newest = newest;
@@ -132,5 +139,16 @@ mod tests {
 
         use Step::{Close, Raise, Stay};
         assert_eq!(steps, [Stay, Raise, Stay, Raise, Stay, Close, Stay, Raise]);
+    }
+
+    #[test]
+    fn a_question_that_nothing_painted_is_brought_up_once_more() {
+        let mut asker = Asker::default();
+        let mut snapshot = with(&[3]);
+        assert_eq!(asker.step(&snapshot), Step::Raise);
+
+        snapshot.prompts[0].unseen = true;
+        assert_eq!(asker.step(&snapshot), Step::Raise);
+        assert_eq!(asker.step(&snapshot), Step::Stay);
     }
 }
