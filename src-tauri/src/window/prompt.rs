@@ -48,6 +48,8 @@ impl Asker {
         // Nothing has painted it for a while: the window may lie beneath others, so it is brought up once more.
         if let Some(unseen) = unseen.filter(|unseen| *unseen > self.newest_unseen) {
             self.newest_unseen = unseen;
+            self.newest = self.newest.max(unseen);
+            self.asking = true;
             return Step::Raise;
         }
         match newest {
