@@ -169,6 +169,7 @@ impl Core {
                     let last = command == Command::Shutdown;
                     match self.on_command(command).await {
                         Ok(Todo::Aside(job)) => self.aside.start(job, answer, self.publish.clone()),
+                        Ok(Todo::Waiting(wait)) => self.aside.wait(wait, answer, self.publish.clone()),
                         Ok(Todo::Now(reply)) => self.answer_with(answer, Ok(reply)),
                         Err(fault) => self.answer_with(answer, Err(fault)),
                     }

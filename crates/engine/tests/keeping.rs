@@ -14,9 +14,9 @@ use std::path::Path;
 use std::process::Command as Program;
 
 use drawbridge_core::{Power, PowerMode};
-use drawbridge_engine::Command;
 use drawbridge_engine::view::{AccountState, LinkState};
-use drawbridge_practice::ConsentMode;
+use drawbridge_engine::{Command, ExitKind};
+use drawbridge_practice::{ConsentMode, Switches};
 use rig::{Rig, Wish, text, write};
 use serde_json::json;
 
@@ -127,6 +127,25 @@ async fn a_log_that_cannot_be_written_stops_everything() {
     assert_eq!(after["details"]["reason"], "audit_unavailable");
     assert!(!folder.join("late").exists());
     assert_eq!(picture.trouble.unwrap().code, "audit_unavailable");
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_a_platform_that_does_not_answer_a_sign_out() {
+    let mut rig = Rig::start(Wish::headless()).await;
+    rig.script.switches(Switches { ignore_revoke: true, ..Switches::default() });
+    let signing_out = tokio::spawn({
+        let handle = rig.handle.clone();
+        async move { handle.send(Command::SignOut).await }
+    });
+    // The links are closed before the platform is asked.
+    rig.until(|picture| picture.link.state == LinkState::Off).await;
+
+    rig.handle.send(Command::SetRaised { raised: true }).await.unwrap();
+
+    assert!(rig.handle.snapshot().raised);
+    assert!(!signing_out.is_finished(), "the platform was never asked");
+    assert_eq!(rig.stop().await, ExitKind::Stopped);
+    assert_eq!(signing_out.await.unwrap().unwrap_err().code, "engine_gone");
 }
 
 struct Unmount(std::path::PathBuf);

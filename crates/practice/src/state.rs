@@ -308,6 +308,8 @@ pub struct Switches {
     pub refuse_upgrade: Option<Refusal>,
     /// The next token requests fail.
     pub refuse_token: Option<Refusal>,
+    /// Requests to revoke a token are read and never answered.
+    pub ignore_revoke: bool,
     /// Token requests must be JSON and carry `client_secret`; form bodies get 422.
     pub json_only: bool,
     /// The socket is closed right after the upgrade, with this code.

@@ -1,5 +1,6 @@
 //! Commands that take long: they run beside the engine's task, so that a raise never waits for one.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
@@ -19,12 +20,17 @@ const MOST: usize = 8;
 /// A command's work, which blocks.
 pub(super) type Job = Box<dyn FnOnce() -> Done + Send>;
 
+/// A command's work, which waits for others: the platform, or a lock.
+pub(super) type Wait = Pin<Box<dyn Future<Output = Done> + Send>>;
+
 /// What came of taking a command.
 pub(super) enum Todo {
     /// It is done.
     Now(Reply),
     /// It is done beside the engine's task.
     Aside(Job),
+    /// It waits beside the engine's task, and is given up when the engine ends.
+    Waiting(Wait),
 }
 
 /// The commands that run aside.
@@ -42,6 +48,20 @@ impl Aside {
 
     /// Runs a job and answers.
     pub(super) fn start(&mut self, job: Job, answer: Answer, publish: Publisher) {
+        let broke_off = |_| Err(CommandError::new("broke_off", "This broke off. The log of the program tells why."));
+        let run = async move { tokio::task::spawn_blocking(job).await.unwrap_or_else(broke_off) };
+        self.go(run, answer, publish);
+    }
+
+    /// Waits with the command and answers.
+    pub(super) fn wait(&mut self, wait: Wait, answer: Answer, publish: Publisher) {
+        let stop = self.stop.clone();
+        let ends = || CommandError::new("engine_gone", "Drawbridge is shutting down. Start it again and retry.");
+        let run = async move { stop.run_until_cancelled(wait).await.unwrap_or_else(|| Err(ends())) };
+        self.go(run, answer, publish);
+    }
+
+    fn go(&mut self, run: impl Future<Output = Done> + Send + 'static, answer: Answer, publish: Publisher) {
         while self.tasks.try_join_next().is_some() {}
         if self.tasks.len() >= MOST {
             let busy = "Drawbridge is busy with other requests of this kind. Try again in a moment.";
@@ -49,9 +69,7 @@ impl Aside {
             return;
         }
         self.tasks.spawn(async move {
-            let broke_off =
-                |_| Err(CommandError::new("broke_off", "This broke off. The log of the program tells why."));
-            let done = tokio::task::spawn_blocking(job).await.unwrap_or_else(broke_off);
+            let done = run.await;
             publish.now();
             let _ = answer.send(done);
         });

@@ -7,13 +7,16 @@ use drawbridge_policy::{Network, PolicyState, ShellMode};
 use serde_json::json;
 
 use super::answers::answer_fault;
-use super::aside::Todo;
+use super::aside::{Todo, Wait};
 use super::{Core, chat};
 use crate::explain::explain;
 use crate::handle::{Command, CommandError, Reply};
 use crate::link::Order;
 use crate::record::shown;
 use crate::view::{RaiseView, UndoView};
+
+/// How long the platform may take to revoke.
+const REVOKE_WITHIN: Duration = Duration::from_secs(20);
 
 pub(super) type Done = Result<Reply, CommandError>;
 
@@ -25,16 +28,13 @@ impl Core {
             Command::SetRaised { raised: false } => self.lower(),
             Command::SetPower { power, mode } => self.set_power(&power, &mode),
             Command::SetShell { mode, network } => self.set_shell(&mode, &network),
-            Command::SignIn => self.sign_in().await,
-            Command::PasteRedirect { address } => match self.account.paste_redirect(&address).await {
-                Ok(()) => Ok(Reply::Done),
-                Err(fault) => Err(CommandError::new("paste_refused", sentence(&fault.to_string()))),
-            },
+            Command::SignIn => return Ok(Todo::Waiting(self.sign_in())),
+            Command::PasteRedirect { address } => return Ok(Todo::Waiting(self.paste_redirect(address))),
             Command::CancelSignIn => {
                 self.account.cancel_sign_in();
                 Ok(Reply::Done)
             }
-            Command::SignOut => self.sign_out().await,
+            Command::SignOut => return Ok(Todo::Waiting(self.sign_out().await)),
             Command::Connect => self.connect(),
             Command::PromptPainted { id, revision } => {
                 self.broker.painted(PromptId::new(id), revision).map_err(answer_fault)?;
@@ -212,42 +212,53 @@ impl Core {
         });
     }
 
-    async fn sign_in(&mut self) -> Done {
-        let attempt = self.account.sign_in().await.map_err(account_fault)?;
-        let url = attempt.authorize_url().to_owned();
-        let done = self.signed_in.0.clone();
-        tokio::spawn(async move {
-            let good = match attempt.finish().await {
-                Ok(()) => true,
-                Err(fault) => {
-                    tracing::info!(%fault, "the sign-in ended without tokens");
-                    false
-                }
-            };
-            let _ = done.send(good).await;
-        });
-        self.board.touch();
-        Ok(Reply::AuthorizeUrl { url })
+    fn sign_in(&self) -> Wait {
+        let (account, board, done) = (self.account.clone(), self.board.clone(), self.signed_in.0.clone());
+        Box::pin(async move {
+            let attempt = account.sign_in().await.map_err(account_fault)?;
+            let url = attempt.authorize_url().to_owned();
+            tokio::spawn(async move {
+                let good = match attempt.finish().await {
+                    Ok(()) => true,
+                    Err(fault) => {
+                        tracing::info!(%fault, "the sign-in ended without tokens");
+                        false
+                    }
+                };
+                let _ = done.send(good).await;
+            });
+            board.touch();
+            Ok(Reply::AuthorizeUrl { url })
+        })
     }
 
-    async fn sign_out(&mut self) -> Done {
+    fn paste_redirect(&self, address: String) -> Wait {
+        let account = self.account.clone();
+        Box::pin(async move {
+            match account.paste_redirect(&address).await {
+                Ok(()) => Ok(Reply::Done),
+                Err(fault) => Err(CommandError::new("paste_refused", sentence(&fault.to_string()))),
+            }
+        })
+    }
+
+    async fn sign_out(&mut self) -> Wait {
         // The platform closes every link on a revoke, ours included: stop them first.
         self.stop_links().await;
-        let revoked = tokio::time::timeout(Duration::from_secs(20), self.account.revoke()).await;
-        match revoked {
-            Ok(Ok(())) => Ok(Reply::Done),
-            Ok(Err(fault)) => {
-                self.start_main();
-                Err(account_fault(fault))
-            }
-            Err(_) => {
-                self.start_main();
-                Err(CommandError::new(
+        let (account, still_signed_in) = (self.account.clone(), self.signed_in.0.clone());
+        Box::pin(async move {
+            let revoked = tokio::time::timeout(REVOKE_WITHIN, account.revoke()).await;
+            let fault = match revoked {
+                Ok(Ok(())) => return Ok(Reply::Done),
+                Ok(Err(fault)) => account_fault(fault),
+                Err(_) => CommandError::new(
                     "platform_unreachable",
                     "The platform did not answer, so you are still signed in. Try again later.",
-                ))
-            }
-        }
+                ),
+            };
+            let _ = still_signed_in.send(true).await;
+            Err(fault)
+        })
     }
 
     fn connect(&mut self) -> Done {
