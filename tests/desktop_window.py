@@ -98,12 +98,10 @@ class Window:
     def allow_once(self):
         """Answers the question that is there, and waits until it is gone."""
         with self.prompt():
-            try:
-                self.click("#prompt-once")
-            except RuntimeError as gone:
-                # The window may close before the driver has let go of the button.
-                if "no such window" not in str(gone):
-                    raise
+            # Not by the driver's own click: the window closes before the driver has let go of the button, and it waits for good.
+            ready = "return document.querySelector('#prompt-once')?.disabled === false"
+            until("allow once can be pressed", lambda: self.script(ready))
+            self.script("setTimeout(() => document.querySelector('#prompt-once').click())")
             until("the answered question is gone", lambda: not self.asks())
 
     def asks(self):
