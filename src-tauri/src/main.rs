@@ -12,6 +12,7 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = host::confine_if_asked() {
         return code;
     }
+    drawbridge_os::memory::keep_little();
     let said = match args::parse(std::env::args_os().skip(1)) {
         Ok(Asked::Run { hidden }) => {
             drawbridge_desktop::log_to_stderr();

@@ -6,9 +6,10 @@ pub(crate) mod crash;
 pub(crate) mod paint;
 pub(crate) mod prompt;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use drawbridge_engine::prefs::Prefs;
+use drawbridge_os::memory;
 use tauri::utils::config::Color;
 use tauri::{AppHandle, Manager, Theme, WebviewUrl, WebviewWindow, WebviewWindowBuilder, Window, WindowEvent, Wry};
 
@@ -29,6 +30,9 @@ const MIN_SIZE: (u32, u32) = (420, 420);
 const DARK_GROUND: Color = Color(0x11, 0x17, 0x1d, 0xff);
 /// No screen is larger; a size beyond was not measured.
 const MAX_SIZE: (u32, u32) = (16_000, 16_000);
+
+/// The toolkit has let go of a closed window by then.
+const LET_GO_WITHIN: Duration = Duration::from_secs(2);
 
 /// Opens the main window, or brings the open one to the front. Works from any thread.
 pub(crate) fn open(app: &AppHandle) {
@@ -136,9 +140,20 @@ pub(crate) fn on_event(window: &Window, event: &WindowEvent) {
             api.prevent_close();
             prompt::deny_shown(window.app_handle());
         }
-        (label, WindowEvent::Destroyed) => window.state::<Births>().gone(label),
+        (label, WindowEvent::Destroyed) => {
+            window.state::<Births>().gone(label);
+            give_memory_back();
+        }
         _ => {}
     }
+}
+
+/// Gives back what the window needed, once the toolkit has let go of it: that happens some turns of the main loop later.
+fn give_memory_back() {
+    tauri::async_runtime::spawn(async {
+        tokio::time::sleep(LET_GO_WITHIN).await;
+        memory::give_back();
+    });
 }
 
 /// Remembers the size of the open main window. For the end of the program.

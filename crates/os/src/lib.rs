@@ -6,6 +6,7 @@ pub mod keychain;
 pub mod local_socket;
 pub mod lockfile;
 pub mod machine;
+pub mod memory;
 pub mod private;
 pub mod process;
 pub mod root;

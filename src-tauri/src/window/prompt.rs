@@ -5,10 +5,13 @@ use drawbridge_engine::{Command, EngineHandle};
 use tauri::{AppHandle, Manager, UserAttentionType};
 
 use super::PROMPT;
+use crate::prefs::PrefsDesk;
 use crate::rescue;
 
 /// Its size at first, in logical pixels.
 const SIZE: (f64, f64) = (560.0, 520.0);
+/// So much of the screen a question may cover.
+const SCREEN_PART: f64 = 0.9;
 /// The smallest size at which the buttons are all there.
 const MIN_SIZE: (f64, f64) = (360.0, 320.0);
 
@@ -71,10 +74,11 @@ impl Asker {
 pub(crate) fn raise(app: &AppHandle) {
     super::on_main(app, |app| {
         let window = app.get_webview_window(PROMPT).or_else(|| {
+            let (width, height) = size(app);
             super::build(app, PROMPT, "prompt.html", |builder| {
                 builder
                     .title("Drawbridge asks")
-                    .inner_size(SIZE.0, SIZE.1)
+                    .inner_size(width, height)
                     .min_inner_size(MIN_SIZE.0, MIN_SIZE.1)
                     .center()
                     .always_on_top(true)
@@ -91,6 +95,22 @@ pub(crate) fn raise(app: &AppHandle) {
             let _ = window.set_focus();
         }
     });
+}
+
+/// The window grows with its letters, so that an enlarged question has its answers in sight, but not beyond the screen.
+fn size(app: &AppHandle) -> (f64, f64) {
+    let factor = f64::from(app.state::<PrefsDesk>().get().zoom) / 100.0;
+    let room =
+        app.primary_monitor().ok().flatten().map(|monitor| monitor.size().to_logical::<f64>(monitor.scale_factor()));
+    fitted(factor, room.map(|room| (room.width, room.height)))
+}
+
+fn fitted(factor: f64, screen: Option<(f64, f64)>) -> (f64, f64) {
+    let one = |wanted: f64, least: f64, room: Option<f64>| {
+        let most = room.map_or(f64::INFINITY, |room| room * SCREEN_PART);
+        (wanted * factor).min(most).max(least)
+    };
+    (one(SIZE.0, MIN_SIZE.0, screen.map(|(width, _)| width)), one(SIZE.1, MIN_SIZE.1, screen.map(|(_, height)| height)))
 }
 
 /// Takes the window away. Works from any thread.
@@ -128,6 +148,13 @@ mod tests {
     fn with(ids: &[u64]) -> Snapshot {
         let prompts = ids.iter().map(|id| PromptView { id: *id, ..PromptView::default() }).collect();
         Snapshot { prompts, ..Snapshot::default() }
+    }
+
+    #[test]
+    fn the_window_grows_with_its_letters_and_not_beyond_the_screen() {
+        assert_eq!(fitted(1.0, Some((1280.0, 1000.0))), (560.0, 520.0));
+        assert_eq!(fitted(2.0, Some((1280.0, 1000.0))), (1120.0, 900.0));
+        assert_eq!(fitted(0.5, None), (360.0, 320.0));
     }
 
     #[test]
