@@ -7,6 +7,7 @@
 /// the time; costs a little speed where many threads allocate at once. The size from which blocks go back at once is left
 /// to the allocator, which learns it: fixed, every large file would be paid for page by page.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the allocator has no other door")]
 pub fn keep_little() {
     // SAFETY: mallopt takes two numbers and touches nothing of ours. No other thread runs yet; even if one did, the
     // allocator locks its own settings. A setting that it does not know is refused and changes nothing.
@@ -21,6 +22,7 @@ pub const fn keep_little() {}
 
 /// Gives back what is free now, for after something large is gone. Takes some milliseconds.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the allocator has no other door")]
 pub fn give_back() {
     // SAFETY: malloc_trim takes the allocator's own locks and moves no memory that is in use.
     unsafe {
