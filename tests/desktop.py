@@ -61,7 +61,7 @@ def story(window, platform, folder):
     asked = platform.later("attach", machine_id=machine, session_id=chat, **platform.browse_to(window, machine, folder))
     until("the question about the folder", window.asks)
     window.allow_once()
-    asked.result(timeout=60)
+    asked.result(timeout=150)
     platform.call("activate", session_id=chat)
     window.sees("An agent can work in")
 
@@ -94,7 +94,7 @@ def story(window, platform, folder):
     for command in [{"command": "answer_prompt", "id": 1, "revision": 1, "answer": "allow_once"}, {"command": "prompt_painted", "id": 1, "revision": 1}]:
         assert window.invoke("send", {"command": command}) == "not_for_the_page"
     window.allow_once()
-    result = ran.result(timeout=60)
+    result = ran.result(timeout=150)
     assert "figures.csv" in str(result), result
 
     window.click("#nav-activity")

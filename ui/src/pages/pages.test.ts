@@ -159,3 +159,19 @@ it('lets settings that cannot be read be replaced only after asking', async () =
   await fireEvent.click(within(screen.getByRole('alertdialog')).getByRole('button', { name: 'Start with fresh settings' }));
   expect(sent).toEqual([{ command: 'settings_afresh' }]);
 });
+
+it('asks for the changes of an open chat once, and again only when there are others', async () => {
+  answer = () => ({ reply: 'undo', entries: [entry] });
+  const page = render(Chats, { shown, toLinks: () => {}, toActs: () => {} });
+  await fireEvent.click(button(/What changed/));
+  await screen.findByText('a.md');
+  const asked = () => sent.filter((command) => (command as { command: string }).command === 'undo_list').length;
+  expect(asked()).toBe(1);
+
+  // A new picture with new objects that say the same.
+  for (let round = 0; round < 3; round += 1) await page.rerender({ shown: structuredClone(shown) });
+  expect(asked()).toBe(1);
+
+  await page.rerender({ shown: { ...shown, chats: [{ ...chat, changes: { ...chat.changes, written: 1 } }] } });
+  expect(asked()).toBe(2);
+});

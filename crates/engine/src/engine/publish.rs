@@ -1,6 +1,6 @@
 //! Composes the picture that window, tray and command line show.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use drawbridge_caps::shell::Shell;
@@ -144,18 +144,29 @@ impl Sources {
 pub(super) struct Publisher {
     sources: Arc<Sources>,
     out: watch::Sender<Arc<Snapshot>>,
+    turn: Arc<Mutex<()>>,
 }
 
 impl Publisher {
     /// Takes what pictures are composed from, and returns where they can be seen.
     pub(super) fn new(sources: Sources) -> (Self, watch::Receiver<Arc<Snapshot>>) {
         let (out, watched) = watch::channel(Arc::new(sources.compose()));
-        (Self { sources: Arc::new(sources), out }, watched)
+        (Self { sources: Arc::new(sources), out, turn: Arc::default() }, watched)
     }
 
     /// Shows what has changed before a command is acknowledged: whoever asked must not see the old picture.
     pub(super) fn now(&self) {
-        self.out.send_replace(Arc::new(self.sources.compose()));
+        // One at a time, so that an older picture never covers a newer one.
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.sources.compose();
+        // Whoever only looked has changed nothing, and nobody has to draw the same again.
+        self.out.send_if_modified(|shown| {
+            let differs = **shown != next;
+            if differs {
+                *shown = Arc::new(next);
+            }
+            differs
+        });
     }
 
     /// Sends a new picture after every change until the engine ends.
