@@ -10,7 +10,7 @@ import desktop_window as desktop
 def main():
     window = desktop.Window(os.environ["DESK_BIN"])
     try:
-        window.sees("Closing this window quits Drawbridge")
+        window.sees("This desktop shows no tray icons")
         window.picture("no-tray")
     finally:
         window.close()
