@@ -27,7 +27,7 @@ const FIRST_SIZE: (u32, u32) = (1080, 760);
 /// The smallest size at which every page can be used.
 const MIN_SIZE: (u32, u32) = (420, 420);
 /// The dark page's own ground (`tokens.css`).
-const DARK_GROUND: Color = Color(0x11, 0x17, 0x1d, 0xff);
+const DARK_GROUND: Color = Color(0x0f, 0x15, 0x1c, 0xff);
 /// No screen is larger; a size beyond was not measured.
 const MAX_SIZE: (u32, u32) = (16_000, 16_000);
 

@@ -11,7 +11,7 @@ export const prompt = {
   'prompt.facts': 'Worum genau es geht',
   'prompt.answers': 'Ihre Antwort',
   'prompt.once': 'Einmal erlauben',
-  'prompt.chat_allow': 'Für diesen Chat erlauben',
+  'prompt.chat_allow': 'Für den Chat erlauben',
   'prompt.always': 'Immer…',
   'prompt.deny': 'Ablehnen',
   'prompt.sent': 'Ihre Antwort ist unterwegs.',
@@ -118,7 +118,7 @@ export const prompt = {
 
   'prompt.help': 'Wer fragt, und was die Antworten bedeuten',
   'prompt.help.once': 'Einmal erlauben: nur dies, dieses eine Mal.',
-  'prompt.help.chat': 'Für diesen Chat erlauben: alles dieser Art, solange der Chat diesen Ordner hat. Auf der Seite „Regeln“ nehmen Sie es zurück.',
+  'prompt.help.chat': 'Für den Chat erlauben: alles dieser Art, solange der Chat diesen Ordner hat. Auf der Seite „Regeln“ nehmen Sie es zurück.',
   'prompt.help.always': 'Immer erlauben: genau dieser Befehl, in jedem Chat, bis Sie die Regel entfernen.',
   'prompt.help.deny': 'Ablehnen: Nichts geschieht, und der Agent erfährt es.',
 } as const;

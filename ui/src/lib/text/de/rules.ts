@@ -1,7 +1,7 @@
 export const rules = {
   'rules.intro': 'Was Sie über Ihre Rechte hinaus erlaubt haben. Ohne die Regel werden Sie wieder gefragt.',
   'rules.empty': 'Noch keine Regeln',
-  'rules.empty.more': 'Wenn Sie eine Frage mit „Für diesen Chat erlauben“ oder „Immer erlauben“ beantworten, erscheint die Regel hier und lässt sich entfernen.',
+  'rules.empty.more': 'Wenn Sie eine Frage mit „Für den Chat erlauben“ oder „Immer erlauben“ beantworten, erscheint die Regel hier und lässt sich entfernen.',
   'rules.always': 'In jedem Chat',
   'rules.in': 'In {folder}',
   'rules.unknown_chat': 'Ein vergangener Chat',
