@@ -41,6 +41,8 @@ check "lints" cargo clippy --locked --workspace --all-targets -- -D warnings
 check "binaries" cargo build --locked -p drawbridge-cli -p drawbridge-desktop --examples --bins
 count "tests of the workspace, on a desktop of their own" scripts/desk.sh cargo nextest run --locked --workspace --no-fail-fast
 check "window" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop.py
+check "window: every page and question" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_pages.py
+check "window: keyboard alone" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_keyboard.py
 check "tray, notifications and hot key" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_tray.py
 check "life of the windows" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_life.py
 check "window without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" scripts/desk.sh /usr/bin/python3 tests/desktop_no_tray.py

@@ -21,8 +21,10 @@ from desktop_window import PICTURES, ROOT, Window, until
 
 AXE = ROOT / "ui/node_modules/axe-core/axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-#: Theme, zoom in percent, language. Neighbours differ in little, so that changing costs little.
+#: Theme, zoom in percent, language.
 LOOKS = list(itertools.product(["light", "dark"], [100, 200], ["en", "de"]))
+#: For parts of a page that is seen in all of them: each theme, size and language, and both themes as axe-core sees them.
+SOME = [("light", 100, "en"), ("dark", 100, "en"), ("light", 200, "de"), ("dark", 200, "de")]
 ROWS = 100_000
 KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd"]
 ALLOWS = ["prompt-once", "prompt-chat", "prompt-always", "prompt-always-yes"]
@@ -62,7 +64,7 @@ const cut = [...document.querySelectorAll('button, h1, h2, h3, select, .tag')].f
 return {
   texts: texts.filter((text) => text),
   width: document.documentElement.scrollWidth, room: innerWidth,
-  heading: [...document.querySelectorAll('h1, h2, h3')].some(inSight),
+  heading: scrollY > 0 || [...document.querySelectorAll('h1, h2, h3')].some(inSight),
   cut: cut.map((one) => one.outerHTML.slice(0, 200)),
   focus: document.activeElement?.id ?? '',
 };
@@ -137,6 +139,13 @@ class Visit:
                 prepare()
             self.check(name, *look)
         self.to(self.main)
+        self.dress(*LOOKS[0])
+        self.dressed()
+
+    def press(self, selector):
+        """Clicks what may lie below the head of the page, which stays in its place."""
+        self.window.script(f"document.querySelector({selector!r})?.scrollIntoView({{ block: 'center' }})")
+        self.window.click(selector)
 
     def check(self, name, theme, zoom, language):
         where = f"{name}-{theme}-{zoom}-{language}"
@@ -160,6 +169,15 @@ class Visit:
 
     def wait(self, script, *arguments):
         return self.window.call("POST", self.window.session + "/execute/async", {"script": script, "args": list(arguments)})
+
+    def can_find(self):
+        """The checks find what is wrong: without this, a check that broke would look like a page without a fault."""
+        self.window.script("document.body.insertAdjacentHTML('beforeend', '<div id=wrong><img src=x><p>nav.chats</p><p>Raise the bridge</p></div>')")
+        found = self.accessible()
+        assert any(fault.startswith("image-alt") for fault in found), found
+        told = " ".join(self.texts.faults(self.window.script(SEEN)["texts"], "de"))
+        assert "nav.chats" in told and "Raise the bridge" in told, told
+        self.window.script("document.querySelector('#wrong').remove()")
 
     def accessible(self):
         if not self.window.script("return 'axe' in window"):
@@ -190,33 +208,33 @@ def first_steps(visit):
 
 def pages(visit):
     window = visit.window
-    turn = lambda page: (window.click(f"#nav-{page}"), until(page, lambda: window.script(f"return document.querySelector('#nav-{page}')?.ariaCurrent") == "page"))
+    turn = lambda page: (visit.press(f"#nav-{page}"), until(page, lambda: window.script(f"return document.querySelector('#nav-{page}')?.ariaCurrent") == "page"))
     turn("chats")
     visit.state("chats")
     for part, name in [(1, "changes"), (2, "powers")]:
-        window.click(f"main li.card button[aria-expanded]:nth-of-type({part})")
-        visit.state(f"chats-{name}", prepare=lambda: window.script("document.querySelector('main .part')?.scrollIntoView({ block: 'center' })"))
-    window.click("main li.card .actions button:last-child")
-    visit.state("chats-forget", prepare=lambda: window.script("document.querySelector('.confirm').scrollIntoView({ block: 'center' })"))
-    window.click(".confirm button")
+        visit.press(f"main li.card button[aria-expanded]:nth-of-type({part})")
+        visit.state(f"chats-{name}", looks=SOME, prepare=lambda: window.script("document.querySelector('main .part')?.scrollIntoView({ block: 'center' })"))
+    visit.press("main li.card .actions button:last-child")
+    visit.state("chats-forget", looks=SOME, prepare=lambda: window.script("document.querySelector('.confirm').scrollIntoView({ block: 'center' })"))
+    visit.press(".confirm button")
     turn("powers")
     visit.state("powers")
-    visit.state("powers-commands", prepare=lambda: window.script("document.querySelector('#power-shell-off').closest('li').scrollIntoView({ block: 'center' })"))
+    visit.state("powers-commands", looks=SOME, prepare=lambda: window.script("document.querySelector('#power-shell-off').closest('li').scrollIntoView({ block: 'center' })"))
     turn("rules")
     visit.state("rules")
-    window.click("main li.card button[aria-expanded]")
-    visit.state("rules-change", prepare=lambda: window.script("document.querySelector('main form')?.scrollIntoView({ block: 'center' })"))
+    visit.press("main li.card button[aria-expanded]")
+    visit.state("rules-change", looks=SOME, prepare=lambda: window.script("document.querySelector('main form')?.scrollIntoView({ block: 'center' })"))
     turn("links")
     visit.state("links")
     turn("settings")
     visit.state("settings")
     for number, name in [(3, "folders"), (6, "about")]:
-        visit.state(f"settings-{name}", prepare=lambda: window.script(f"document.querySelector('main section:nth-of-type({number})').scrollIntoView({{ block: 'end' }})"))
+        visit.state(f"settings-{name}", looks=SOME, prepare=lambda: window.script(f"document.querySelector('main section:nth-of-type({number})').scrollIntoView({{ block: 'end' }})"))
 
 
 def activity(visit):
     window = visit.window
-    window.click("#nav-activity")
+    visit.press("#nav-activity")
     until("rows", lambda: window.script("return document.querySelectorAll('[data-index]').length > 5 && !document.querySelector('[aria-busy=true]')"))
     visit.state("activity")
 
@@ -236,15 +254,15 @@ def activity(visit):
 
     visit.state("activity-middle", prepare=lambda: to(ROWS // 2))
     visit.state("activity-end", prepare=lambda: to(ROWS - 1))
-    window.click("[data-index]")
+    visit.press("[data-index]")
     until("the record", lambda: window.script("return document.querySelectorAll('dialog dd').length > 0"))
     visit.state("activity-record")
-    window.click("#record-close")
+    visit.press("#record-close")
 
 
 def account(visit):
     window, en = visit.window, visit.texts.en
-    window.click("#nav-links")
+    visit.press("#nav-links")
     visit.send(command="sign_out")
     visit.dress(*LOOKS[0])
     window.sees(en["bridge.signed_out.more"])
@@ -253,7 +271,7 @@ def account(visit):
     window.sees(en["account.link"])
     visit.state("signing-in")
     visit.send(command="paste_redirect", address="done")
-    window.click("#nav-chats")
+    visit.press("#nav-chats")
     visit.send(command="set_raised", raised=True)
     visit.dress(*LOOKS[0])
     window.sees(en["bridge.lower"])
@@ -274,12 +292,12 @@ def questions(visit):
         visit.state(f"prompt-{kind}", prompt)
         visit.to(prompt)
         if kind == "command":
-            window.click("#prompt-always")
+            visit.press("#prompt-always")
             until("back has the focus", lambda: window.script("return document.activeElement?.id") == "prompt-back")
             visit.state("prompt-always", prompt)
             visit.to(prompt)
-            window.click("#prompt-back")
-        window.click("#prompt-deny")
+            visit.press("#prompt-back")
+        visit.press("#prompt-deny")
         until("the question is over", lambda: prompt not in window.handles())
         visit.to(visit.main)
 
@@ -293,10 +311,10 @@ def nothing_left(visit):
     for chat in snapshot["chats"]:
         visit.send(command="forget", session_id=chat["session_id"])
     visit.dress(*LOOKS[0])
-    window.click("#nav-chats")
+    visit.press("#nav-chats")
     window.sees(visit.texts.en["chats.empty"])
     visit.state("chats-none")
-    window.click("#nav-rules")
+    visit.press("#nav-rules")
     window.sees(visit.texts.en["rules.empty"])
     visit.state("rules-none")
 
@@ -308,6 +326,7 @@ def main():
     try:
         until("the page", lambda: window.script("return document.querySelector('main:not(.opening)') !== null"))
         visit = Visit(window)
+        visit.can_find()
         for part in [first_steps, pages, activity, account, questions, nothing_left]:
             part(visit)
         assert not visit.faults, "\n".join(visit.faults)
