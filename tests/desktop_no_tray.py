@@ -19,6 +19,9 @@ def main():
     try:
         find = lambda: subprocess.run(["xdotool", "search", "--onlyvisible", "--pid", str(program.pid), "--name", "^Drawbridge$"], capture_output=True, text=True).stdout.split()
         number = desktop.until("the window", find)[0]
+        # A window that was just mapped is not yet one of the window manager's, which then ignores the wish to close it.
+        listed = lambda: subprocess.run(["wmctrl", "-l"], capture_output=True, text=True).stdout
+        desktop.until("the window manager has it", lambda: f"{int(number):#010x}" in listed())
         subprocess.run(["wmctrl", "-i", "-c", hex(int(number))], check=True)
         code = program.wait(timeout=30)
         if code != 0:
