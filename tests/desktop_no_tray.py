@@ -7,6 +7,16 @@ import sys
 import desktop_window as desktop
 
 
+def ended(program, close):
+    """Closes the window and gives the exit code once the program has ended. A window that was just mapped is not yet one of
+    the window manager's, which then passes over the wish to close it."""
+    subprocess.run(close, check=False)
+    try:
+        return [program.wait(timeout=5)]
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def main():
     window = desktop.Window(os.environ["DESK_BIN"])
     try:
@@ -19,11 +29,8 @@ def main():
     try:
         find = lambda: subprocess.run(["xdotool", "search", "--onlyvisible", "--pid", str(program.pid), "--name", "^Drawbridge$"], capture_output=True, text=True).stdout.split()
         number = desktop.until("the window", find)[0]
-        # A window that was just mapped is not yet one of the window manager's, which then ignores the wish to close it.
-        listed = lambda: subprocess.run(["wmctrl", "-l"], capture_output=True, text=True).stdout
-        desktop.until("the window manager has it", lambda: f"{int(number):#010x}" in listed())
-        subprocess.run(["wmctrl", "-i", "-c", hex(int(number))], check=True)
-        code = program.wait(timeout=30)
+        close = ["wmctrl", "-i", "-c", hex(int(number))]
+        code = desktop.until("its end", lambda: ended(program, close))[0]
         if code != 0:
             sys.exit(f"ended with {code}")
     finally:
