@@ -15,7 +15,8 @@ use crate::prefs::PrefsDesk;
 use crate::shell::{self, DesktopView, Shell};
 use crate::window::paint::{self, Births};
 use crate::window::{self, MAIN, PROMPT};
-use crate::{dialogs, notify, outside, phrases, prefs, rescue};
+use crate::words::{Language, Word};
+use crate::{dialogs, notify, outside, prefs, rescue};
 
 /// A new picture comes within a fraction of this.
 const PICTURE_WITHIN: Duration = Duration::from_secs(2);
@@ -108,7 +109,7 @@ pub(crate) async fn choose_folder(
     let Some(prompt) = asked.filter(|prompt| prompt.can_choose_folder) else {
         return Err(CommandError::new("not_offered", "No other folder can be chosen for this question."));
     };
-    let title = phrases::of(window.app_handle()).choose_folder;
+    let title = Word::ChooseFolder.text(Language::of(window.app_handle()));
     let start = prompt.folder.as_deref().map(std::path::Path::new);
     let Some(path) = dialogs::pick_folder(Some(&window), title, start).await? else { return Ok(false) };
     engine.send(Command::ChooseFolder { id, path }).await.map(|_| true)
@@ -117,7 +118,7 @@ pub(crate) async fn choose_folder(
 /// Lets the person pick the folder for the next chat. False: they did not.
 #[tauri::command]
 pub(crate) async fn offer_folder(window: WebviewWindow, engine: State<'_, EngineHandle>) -> Result<bool, CommandError> {
-    let title = phrases::of(window.app_handle()).offer_folder;
+    let title = Word::ChooseOffer.text(Language::of(window.app_handle()));
     let Some(path) = dialogs::pick_folder(Some(&window), title, None).await? else { return Ok(false) };
     engine.send(Command::OfferFolder { path: Some(path) }).await.map(|_| true)
 }
@@ -128,7 +129,7 @@ pub(crate) async fn add_browse_root(
     window: WebviewWindow,
     engine: State<'_, EngineHandle>,
 ) -> Result<bool, CommandError> {
-    let title = phrases::of(window.app_handle()).browse_root;
+    let title = Word::ChooseBrowseRoot.text(Language::of(window.app_handle()));
     let Some(path) = dialogs::pick_folder(Some(&window), title, None).await? else { return Ok(false) };
     engine.send(Command::AddBrowseRoot { path }).await.map(|_| true)
 }
@@ -139,7 +140,7 @@ pub(crate) async fn export_audit(
     window: WebviewWindow,
     engine: State<'_, EngineHandle>,
 ) -> Result<Option<Reply>, CommandError> {
-    let title = phrases::of(window.app_handle()).export;
+    let title = Word::ChooseExport.text(Language::of(window.app_handle()));
     let Some(path) = dialogs::save_file(&window, title, ARCHIVE).await? else { return Ok(None) };
     engine.send(Command::AuditExport { path }).await.map(Some)
 }

@@ -24,8 +24,6 @@ mod notify;
 #[cfg(feature = "desktop")]
 mod outside;
 #[cfg(feature = "desktop")]
-mod phrases;
-#[cfg(feature = "desktop")]
 mod practice;
 #[cfg(feature = "desktop")]
 mod prefs;

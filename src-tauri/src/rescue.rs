@@ -9,7 +9,8 @@ use drawbridge_engine::{Command, EngineHandle};
 use tauri::{AppHandle, Manager};
 
 use crate::prefs::PrefsDesk;
-use crate::{dialogs, phrases, shell, window};
+use crate::words::{Language, Word};
+use crate::{dialogs, shell, window};
 
 /// Makes `WebKit` draw without DMA-BUF, which is what fails on those machines.
 pub(crate) const PLAIN_DRAWING: &str = "WEBKIT_DISABLE_DMABUF_RENDERER";
@@ -83,8 +84,8 @@ pub(crate) fn ask(app: &AppHandle) {
         app.state::<Rescue>().asking.store(false, Ordering::Release);
         // After the questions: two dialogs at once would keep each other from being answered.
         if !app.state::<Rescue>().told.swap(true, Ordering::AcqRel) {
-            let said = phrases::of(&app);
-            tauri::async_runtime::spawn(dialogs::tell(said.blank_title, said.blank));
+            let say = Language::of(&app);
+            tauri::async_runtime::spawn(dialogs::tell(Word::BlankTitle.text(say), Word::Blank.text(say)));
         }
         // One may have come between the last look and now.
         if !pictures.borrow().prompts.is_empty() && by_dialogs(&app) {
@@ -99,14 +100,15 @@ fn waits(snapshot: &Snapshot, prompt: &PromptView) -> bool {
 
 /// Shows one question and sends the answer. Only a press on *Allow once* allows.
 async fn put(app: &AppHandle, engine: &EngineHandle, prompt: &PromptView) {
-    let said = phrases::of(app);
+    let say = |word: Word| word.text(Language::of(app));
     let (id, revision) = (prompt.id, prompt.revision);
     if let Err(error) = engine.send(Command::PromptPainted { id, revision }).await {
         tracing::info!(code = error.code, "a question was over before it was asked");
         return;
     }
-    let (text, whole) = question(prompt, said.too_long);
-    let allowed = dialogs::allow_or_deny(said.asks, &text, whole.then_some(said.allow_once), said.deny).await;
+    let (text, whole) = question(prompt, say(Word::AskTooLong));
+    let allow = whole.then(|| say(Word::AllowOnce));
+    let allowed = dialogs::allow_or_deny(say(Word::AskTitle), &text, allow, say(Word::Deny)).await;
     let answer = if allowed { PromptAnswer::AllowOnce } else { PromptAnswer::Deny };
     if let Err(error) = engine.send(Command::AnswerPrompt { id, revision, answer }).await {
         tracing::info!(code = error.code, "an answer came too late");
@@ -116,9 +118,13 @@ async fn put(app: &AppHandle, engine: &EngineHandle, prompt: &PromptView) {
 /// Writes a question out. False: not all of it fits, so it can only be denied here.
 fn question(prompt: &PromptView, too_long: &str) -> (String, bool) {
     let mut text = format!("{}\n", prompt.summary);
+    for word in &prompt.argv {
+        text.push_str(&format!("\n[{word}]"));
+    }
     let facts = prompt.details.iter().map(|detail| (detail.label.as_str(), detail.value.as_str()));
+    let folder = [("folder", prompt.folder.as_deref().unwrap_or_default())];
     let place = [("platform", prompt.platform.as_str()), ("chat", prompt.session_id.as_deref().unwrap_or_default())];
-    for (label, value) in facts.chain(place).filter(|(_, value)| !value.is_empty()) {
+    for (label, value) in facts.chain(folder).chain(place).filter(|(_, value)| !value.is_empty()) {
         text.push_str(&format!("\n{label}: {value}"));
     }
     for line in prompt.diff.iter().flat_map(|diff| &diff.lines) {
@@ -158,13 +164,14 @@ mod tests {
         let mut prompt = asked("/usr/bin/cargo");
         let line = DiffLine { kind: "added".to_owned(), text: "new words".to_owned(), ..DiffLine::default() };
         prompt.diff = Some(DiffView { lines: vec![line], ..DiffView::default() });
+        prompt.argv = vec!["cargo".to_owned(), "test --all".to_owned()];
 
         let (text, whole) = question(&prompt, "too long");
 
         assert!(whole);
         assert_eq!(
             text,
-            "Run the command “cargo test”?\n\nprogram: /usr/bin/cargo\nplatform: wss://platform.example\nchat: chat-1\n+ new words"
+            "Run the command “cargo test”?\n\n[cargo]\n[test --all]\nprogram: /usr/bin/cargo\nplatform: wss://platform.example\nchat: chat-1\n+ new words"
         );
     }
 

@@ -20,7 +20,8 @@ use crate::host::{self, Hosted, NoEngine};
 use crate::prefs::PrefsDesk;
 use crate::rescue::{self, Rescue};
 use crate::window::{self, crash::Crashes, paint::Births};
-use crate::{around, commands, events, hotkey, phrases};
+use crate::words::Language;
+use crate::{around, commands, events, hotkey};
 
 /// A page must be painted so soon after it was loaded (FB-41).
 const PAINT_WITHIN: Duration = Duration::from_secs(5);
@@ -98,7 +99,7 @@ impl Shell {
         DesktopView {
             tray: self.has_tray(),
             hot_key: hotkey::shown(),
-            language: phrases::desktop_language(),
+            language: Language::chosen("system").tag().to_owned(),
             home: std::env::home_dir().map(|home| escape_outside_text(&home.to_string_lossy())),
         }
     }

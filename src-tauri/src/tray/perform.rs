@@ -8,7 +8,8 @@ use tauri::{AppHandle, Manager};
 use tokio::sync::Notify;
 
 use super::menu::Action;
-use crate::{around, dialogs, notify, outside, phrases, shell, window};
+use crate::words::{Language, Word};
+use crate::{around, dialogs, notify, outside, shell, window};
 
 /// Makes what performs actions. `redraw` wakes the tray, so that check marks say the truth again.
 pub(crate) fn performer(app: AppHandle, redraw: Arc<Notify>) -> impl Fn(Action) + Clone + Send + Sync + 'static {
@@ -40,7 +41,8 @@ async fn perform(app: &AppHandle, action: Action) -> Result<(), CommandError> {
         }
         Action::OpenFolder(session_id) => return outside::open_folder(&engine.snapshot(), &session_id),
         Action::SignIn => return sign_in(&engine).await,
-        Action::OfferFolder => match dialogs::pick_folder(None, phrases::of(app).offer_folder, None).await? {
+        Action::OfferFolder => match dialogs::pick_folder(None, Word::ChooseOffer.text(Language::of(app)), None).await?
+        {
             Some(path) => Command::OfferFolder { path: Some(path) },
             None => return Ok(()),
         },

@@ -1,10 +1,14 @@
-//! What the tray and the notifications say, by key, in each language of the program.
+//! What the tray, the notifications and the dialogs say, by key, in each language of the program.
 //!
 //! One table; the compiler refuses a key without both texts. The window has its own texts, since it is another program.
 
 mod table;
 
 pub(crate) use table::Word;
+
+use tauri::{AppHandle, Manager};
+
+use crate::prefs::PrefsDesk;
 
 /// The languages of the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,6 +24,19 @@ impl Language {
     /// The language that a person chose: a tag, or "system" for that of the desktop.
     pub(crate) fn chosen(preference: &str) -> Self {
         Self::of_tag(preference).unwrap_or_else(|| Self::of_desktop(|name| std::env::var(name).ok()))
+    }
+
+    /// The language of this person's Drawbridge.
+    pub(crate) fn of(app: &AppHandle) -> Self {
+        Self::chosen(&app.state::<PrefsDesk>().get().language)
+    }
+
+    /// Its tag.
+    pub(crate) const fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::German => "de",
+        }
     }
 
     /// The desktop's language, by the variables that hold it, the strongest first.
