@@ -3,7 +3,7 @@ import type { PromptView } from '../src/generated/types';
 
 const base: PromptView = {
   id: 1, power: 'files', platform: 'wss://platform.example', session_id: 'c-1', operation: 'FILE_READ', summary: 'The agent wants to do something new', revision: 0,
-  details: [], argv: [], diff: null, folder: null, can_choose_folder: false, can_allow_chat: true, always: null, waiting: 1, unseen: false, expires_at_ms: 0,
+  details: [], argv: [], diff: null, folder: null, can_choose_folder: false, cut: false, can_allow_chat: true, always: null, waiting: 1, unseen: false, expires_at_ms: 0,
 };
 const details = (facts: Record<string, string | string[]>) => Object.entries(facts).flatMap(([label, value]) => [value].flat().map((one) => ({ label, value: one })));
 const folder = '/home/ada/Documents/Quarterly report';
@@ -33,7 +33,7 @@ export const scenes: Record<string, PromptView> = {
   create: { ...base, operation: 'FILE_WRITE', details: details({ path: 'figures/new/2026-q4.csv', target: `${folder}/figures/new/2026-q4.csv`, kind: 'missing', size: '2210', new_folders: '1' }) },
   delete: { ...base, operation: 'FILE_DELETE', can_allow_chat: false, details: details({ path: 'old figures', target: `${folder}/old figures`, kind: 'folder', entries_at_least: '10000', recursive: 'yes' }) },
   move: { ...base, operation: 'FILE_MOVE', details: details({ path: 'draft.md', target: `${folder}/draft.md`, kind: 'file', size: '9120', to: 'final/Quarterly report.md', to_target: `${folder}/final/Quarterly report.md`, replaces: 'file', size_before: '17960' }) },
-  long: { ...base, power: 'shell', operation: 'EXECUTE_COMMAND', details: details({ command: Array.from({ length: 400 }, (_, at) => `echo "line ${at + 1}"`).join('␊'), left_out: '4100', shell: 'bash', program: '/usr/bin/bash', working_folder: folder, walls: 'full' }) },
+  long: { ...base, cut: true, power: 'shell', operation: 'EXECUTE_COMMAND', details: details({ command: Array.from({ length: 400 }, (_, at) => `echo "line ${at + 1}"`).join('␊'), left_out: '4100', shell: 'bash', program: '/usr/bin/bash', working_folder: folder, walls: 'full' }) },
   huge: { ...base, power: 'shell', operation: 'EXECUTE_COMMAND', details: details({ command: 'a\\u{202E}b '.repeat(100_000), shell: 'sh', program: '/usr/bin/sh', working_folder: folder, walls: 'full' }) },
   hebrew: { ...base, operation: 'FILE_DELETE', details: details({ path: 'דוחות/סיכום.txt', kind: 'file', size: '120' }) },
   unknown: { ...base, power: 'moon', operation: 'MOON_PHASE', details: details({ phase: 'waxing' }) },

@@ -145,6 +145,8 @@ pub(crate) enum AnswerFault {
     NotPainted,
     /// This answer was not offered.
     NotOffered,
+    /// Nobody could read all of it, so nobody can allow it.
+    CutShort,
 }
 
 /// A question that was taken off the table to be answered. Nobody else can answer it meanwhile.
@@ -238,6 +240,7 @@ impl Broker {
         let heard = match answer {
             PromptAnswer::Deny => Heard::Deny,
             _ if !seen => return Err(AnswerFault::NotPainted),
+            _ if open.view.cut => return Err(AnswerFault::CutShort),
             PromptAnswer::AllowOnce => Heard::Once,
             PromptAnswer::AllowChat if open.view.can_allow_chat => Heard::Chat,
             PromptAnswer::AllowAlways if open.view.always.is_some() && open.rule.is_some() => Heard::Always,

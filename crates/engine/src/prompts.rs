@@ -48,6 +48,14 @@ pub(crate) struct PromptFacts {
     pub(crate) always: Option<Vec<String>>,
 }
 
+impl PromptFacts {
+    /// Everything that was asked for is shown. What nobody could read can only be denied.
+    pub(crate) fn is_whole(&self) -> bool {
+        let missing = [Label::LeftOut.key(), Label::MoreArguments.key()];
+        !self.details.iter().any(|detail| missing.contains(&detail.label.as_str()))
+    }
+}
+
 /// Describes a question and what it is bound to. Reads the disk.
 ///
 /// # Errors
@@ -185,7 +193,9 @@ fn command(op: &CommandOp, preview: Option<&Preview>, policy: &PolicyState, fact
             shell.name()
         }
         CommandLine::Argv(words) => {
-            facts.argv = argv(words);
+            let left_out;
+            (facts.argv, left_out) = argv(words);
+            tell_left_out(details, left_out);
             if words.len() > MAX_WORDS {
                 push(details, Label::MoreArguments, &(words.len() - MAX_WORDS).to_string());
             }
@@ -214,15 +224,16 @@ fn command(op: &CommandOp, preview: Option<&Preview>, policy: &PolicyState, fact
 }
 
 /// Each word on its own, within a bound for all of them.
-fn argv(words: &[String]) -> Vec<String> {
-    let mut left = ARGV_CHARS;
+/// Also returns how many characters are left out.
+fn argv(words: &[String]) -> (Vec<String>, usize) {
+    let (mut left, mut left_out) = (ARGV_CHARS, 0);
     let shown = words.iter().take(MAX_WORDS).map(|word| {
-        let safe = escape_outside_text(word);
-        let safe = drawbridge_core::shorten_middle(&safe, left.clamp(100, DETAIL_CHARS));
+        let (safe, missing) = shown_within(word, left.clamp(100, DETAIL_CHARS));
         left = left.saturating_sub(safe.chars().count());
+        left_out += missing;
         safe
     });
-    shown.collect()
+    (shown.collect(), left_out)
 }
 
 const fn walls(policy: &PolicyState) -> &'static str {
@@ -240,8 +251,12 @@ fn text_of(path: &Path) -> String {
 
 /// Makes a value safe to show and tells how many of its characters are left out.
 fn shown(value: &str) -> (String, usize) {
+    shown_within(value, DETAIL_CHARS)
+}
+
+fn shown_within(value: &str, most_chars: usize) -> (String, usize) {
     let safe = escape_outside_text(value);
-    let short = drawbridge_core::shorten_middle(&safe, DETAIL_CHARS);
+    let short = drawbridge_core::shorten_middle(&safe, most_chars);
     if short.len() == safe.len() {
         return (short, 0);
     }
@@ -253,6 +268,10 @@ fn shown(value: &str) -> (String, usize) {
 fn push(details: &mut Vec<PromptDetail>, label: Label, value: &str) {
     let (value, left_out) = shown(value);
     details.push(PromptDetail { label: label.key().to_owned(), value });
+    tell_left_out(details, left_out);
+}
+
+fn tell_left_out(details: &mut Vec<PromptDetail>, left_out: usize) {
     if left_out > 0 {
         details.push(PromptDetail { label: Label::LeftOut.key().to_owned(), value: left_out.to_string() });
     }

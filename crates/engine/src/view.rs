@@ -311,6 +311,8 @@ pub struct PromptView {
     pub folder: Option<String>,
     /// The person may pick another folder.
     pub can_choose_folder: bool,
+    /// Not all of what was asked for is shown, so it can only be denied.
+    pub cut: bool,
     /// "Allow for this chat" may be offered.
     pub can_allow_chat: bool,
     /// The command that "Always allow" would allow from then on, word by word; none when that may not be offered.

@@ -501,6 +501,13 @@ async fn tricks_in_names_are_visible_in_every_field_and_long_texts_say_what_is_l
         }
         if kind == "EXECUTE_COMMAND" && prompt.argv.is_empty() {
             assert!(detail(&prompt, "left_out").unwrap().parse::<u64>().unwrap() > 1_000_000);
+            // What nobody could read, nobody can allow, in any way.
+            assert!(prompt.cut && !prompt.can_allow_chat && prompt.always.is_none());
+            paint(&rig, &prompt).await;
+            let fault = answer(&rig, &prompt, PromptAnswer::AllowOnce).await.unwrap_err();
+            assert_eq!(fault.code, "cut_short");
+        } else {
+            assert!(!prompt.cut, "{prompt:?}");
         }
         rig.handle.send(Command::DenyPrompts).await.unwrap();
         assert_eq!(reason(asked).await, "declined");

@@ -260,6 +260,10 @@ folder: string | null,
  */
 can_choose_folder: boolean, 
 /**
+ * Not all of what was asked for is shown, so it can only be denied.
+ */
+cut: boolean, 
+/**
  * "Allow for this chat" may be offered.
  */
 can_allow_chat: boolean, 

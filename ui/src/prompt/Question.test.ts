@@ -158,6 +158,16 @@ it('takes no click for an Allow that began before it could be meant', async () =
   expect(rig.answers()).toHaveLength(1);
 });
 
+it('never allows what cannot be shown whole, and says why', async () => {
+  const rig = await open([{ ...command, cut: true }]);
+  await ready(rig);
+
+  expect(once().disabled).toBe(true);
+  expect(screen.getByText(/too long to be shown whole/)).toBeTruthy();
+  await press(deny());
+  expect(rig.answers()).toEqual([{ command: 'answer_prompt', id: 7, revision: 0, answer: 'deny' }]);
+});
+
 it('begins anew with another revision: nothing read, nothing allowed, the focus on Deny', async () => {
   const rig = await open([command]);
   await ready(rig);

@@ -26,6 +26,7 @@ export const command: PromptView = {
   diff: null,
   folder: null,
   can_choose_folder: false,
+  cut: false,
   can_allow_chat: true,
   always: ['ls', '-l', 'a b'],
   waiting: 1,

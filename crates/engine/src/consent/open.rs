@@ -117,14 +117,16 @@ impl Open {
 
     fn show(&mut self, shown: Shown) {
         let facts = shown.facts;
+        let cut = !facts.is_whole();
         self.view.platform = facts.platform;
         self.view.summary = facts.summary;
         self.view.details = facts.details;
         self.view.argv = facts.argv;
         self.view.diff = facts.diff;
         self.view.folder = facts.folder;
-        self.view.can_allow_chat = facts.can_allow_chat;
-        self.view.always = facts.always;
+        self.view.cut = cut;
+        self.view.can_allow_chat = facts.can_allow_chat && !cut;
+        self.view.always = facts.always.filter(|_| !cut);
         self.seal = Arc::new(shown.seal);
         self.rule = shown.rule;
     }

@@ -57,5 +57,9 @@ pub(super) fn answer_fault(fault: AnswerFault) -> CommandError {
         AnswerFault::NotOffered => {
             CommandError::new("not_offered", "This question cannot be answered in that way, so nothing was allowed.")
         }
+        AnswerFault::CutShort => CommandError::new(
+            "cut_short",
+            "This is too long to be shown whole, so it can only be denied. Ask the agent for something shorter.",
+        ),
     }
 }

@@ -9,6 +9,7 @@ export const errors = {
   'error.no_window': 'Das Fenster ist noch nicht bereit. Bitte schließen, wieder öffnen und noch einmal versuchen.',
   'error.not_built': 'Das ist in dieser Version noch nicht enthalten.',
   'error.not_for_the_page': 'Zu Ihrer Sicherheit darf das Fenster das nicht. Bitte das Tray-Menü oder die Befehlszeile benutzen.',
+  'error.cut_short': 'Das ist zu lang, um es ganz zu zeigen, und lässt sich darum nur ablehnen. Bitten Sie den Agenten um etwas Kürzeres.',
   'error.not_offered': 'Diese Antwort gibt es für diese Frage nicht, deshalb wurde nichts erlaubt.',
   'error.not_painted': 'Die Frage war, so wie sie jetzt ist, noch nicht zu sehen, deshalb zählt die Antwort nicht. Bitte lesen und noch einmal antworten.',
   'error.platform_unreachable': 'Die Plattform hat nicht geantwortet, deshalb sind Sie noch angemeldet. Bitte später noch einmal versuchen.',

@@ -15,6 +15,7 @@ export const prompt = {
   'prompt.always': 'Immer…',
   'prompt.deny': 'Ablehnen',
   'prompt.sent': 'Ihre Antwort ist unterwegs.',
+  'prompt.cut': 'Das ist zu lang, um es ganz zu zeigen, und lässt sich darum nur ablehnen.',
   'prompt.scroll': 'Bitte bis zum Ende blättern: Erlauben geht erst, wenn Sie alles gesehen haben.',
   'prompt.seconds.one': 'Wird in {count} s von selbst abgelehnt',
   'prompt.seconds.other': 'Wird in {count} s von selbst abgelehnt',

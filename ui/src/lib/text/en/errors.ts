@@ -13,6 +13,7 @@ export const errors = {
   'error.no_window': 'The window is not ready. Close it, open it again and retry.',
   'error.not_built': 'This part is not in this version.',
   'error.not_for_the_page': 'For your safety the window may not do this. Use the tray or the command line.',
+  'error.cut_short': 'This is too long to be shown whole, so it can only be denied. Ask the agent for something shorter.',
   'error.not_offered': 'This answer is not offered for this question, so nothing was allowed.',
   'error.not_painted': 'The question, as it is now, was not on screen yet, so the answer does not count. Read it and answer again.',
   'error.platform_unreachable': 'The platform did not answer, so you are still signed in. Try again later.',

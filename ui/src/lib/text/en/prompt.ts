@@ -15,6 +15,7 @@ export const prompt = {
   'prompt.always': 'Always…',
   'prompt.deny': 'Deny',
   'prompt.sent': 'Your answer is on its way.',
+  'prompt.cut': 'This is too long to be shown whole, so it can only be denied.',
   'prompt.scroll': 'Scroll to the end: allowing is possible once you have seen all of it.',
   'prompt.seconds.one': 'Denied by itself in {count} s',
   'prompt.seconds.other': 'Denied by itself in {count} s',
