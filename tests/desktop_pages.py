@@ -22,11 +22,12 @@ from desktop_window import PICTURES, ROOT, Window, until
 AXE = ROOT / "ui/node_modules/axe-core/axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 #: Theme, zoom in percent, language.
-LOOKS = list(itertools.product(["light", "dark"], [100, 200], ["en", "de"]))
+LOOKS = [(theme, zoom, language) for zoom, theme, language in itertools.product([100, 200], ["light", "dark"], ["en", "de"])]
 #: For parts of a page that is seen in all of them: each theme, size and language, and both themes as axe-core sees them.
 SOME = [("light", 100, "en"), ("dark", 100, "en"), ("light", 200, "de"), ("dark", 200, "de")]
 ROWS = 100_000
 KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd"]
+END = "\ue010"
 ALLOWS = ["prompt-once", "prompt-chat", "prompt-always", "prompt-always-yes"]
 
 TEXTS = """
@@ -67,6 +68,8 @@ return {
   heading: scrollY > 0 || [...document.querySelectorAll('h1, h2, h3')].some(inSight),
   cut: cut.map((one) => one.outerHTML.slice(0, 200)),
   focus: document.activeElement?.id ?? '',
+  // A question can be answered without scrolling, whatever its size.
+  answers: [...document.querySelectorAll('[data-answers] button')].every((one) => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }),
 };
 """
 
@@ -139,8 +142,9 @@ class Visit:
                 prepare()
             self.check(name, *look)
         self.to(self.main)
-        self.dress(*LOOKS[0])
-        self.dressed()
+        if handle == self.main:
+            self.dress(*LOOKS[0])
+            self.dressed()
 
     def press(self, selector):
         """Clicks what may lie below the head of the page, which stays in its place."""
@@ -159,6 +163,8 @@ class Visit:
             wrong.append("no heading in sight")
         if seen["cut"]:
             wrong.append(f"cut: {seen['cut']}")
+        if not seen["answers"]:
+            wrong.append("an answer is out of sight")
         if seen["focus"] in ALLOWS:
             wrong.append(f"the focus is on {seen['focus']}")
         if (zoom, language) == (100, "en"):
@@ -169,6 +175,10 @@ class Visit:
 
     def wait(self, script, *arguments):
         return self.window.call("POST", self.window.session + "/execute/async", {"script": script, "args": list(arguments)})
+
+    def allowable(self, button):
+        """Waits until this can be pressed, which somebody else's double click could not."""
+        until(f"{button} can be pressed", lambda: self.window.script(f"return document.querySelector({button!r})?.disabled") is False)
 
     def can_find(self):
         """The checks find what is wrong: without this, a check that broke would look like a page without a fault."""
@@ -201,7 +211,7 @@ def first_steps(visit):
     visit.send(command="sign_out")
     visit.dress(*LOOKS[0], first_run=1)
     visit.window.sees(visit.texts.en["first.1.try"])
-    visit.state("first-1-signed-out")
+    visit.state("first-1-signed-out", looks=SOME)
     visit.send(command="paste_redirect", address="done")
     visit.dress(*LOOKS[0], first_run=4)
 
@@ -252,11 +262,11 @@ def activity(visit):
 
         until(f"row {index}", there)
 
-    visit.state("activity-middle", prepare=lambda: to(ROWS // 2))
-    visit.state("activity-end", prepare=lambda: to(ROWS - 1))
+    visit.state("activity-middle", looks=SOME, prepare=lambda: to(ROWS // 2))
+    visit.state("activity-end", looks=SOME, prepare=lambda: to(ROWS - 1))
     visit.press("[data-index]")
     until("the record", lambda: window.script("return document.querySelectorAll('dialog dd').length > 0"))
-    visit.state("activity-record")
+    visit.state("activity-record", looks=SOME)
     visit.press("#record-close")
 
 
@@ -269,7 +279,7 @@ def account(visit):
     visit.state("signed-out")
     visit.send(command="sign_in")
     window.sees(en["account.link"])
-    visit.state("signing-in")
+    visit.state("signing-in", looks=SOME)
     visit.send(command="paste_redirect", address="done")
     visit.press("#nav-chats")
     visit.send(command="set_raised", raised=True)
@@ -280,26 +290,42 @@ def account(visit):
 
 
 def questions(visit):
-    window = visit.window
-    for kind in KINDS:
+    # The window takes its size when it opens, so each size has a question of its own.
+    for kind, zoom in itertools.product(KINDS, [100, 200]):
+        looks = [look for look in (LOOKS if kind in ["command", "attach"] else SOME) if look[1] == zoom]
+        visit.dress(*looks[0])
+        visit.dressed()
         visit.send(command="paste_redirect", address=f"ask:{kind}")
-        prompt = until("the window for questions", lambda: next((handle for handle in window.handles() if handle != visit.main), None))
+        question(visit, kind, looks)
+    visit.dress(*LOOKS[0])
+    visit.dressed()
+
+
+def question(visit, kind, looks):
+    window = visit.window
+    prompt = until("the window for questions", lambda: next((handle for handle in window.handles() if handle != visit.main), None))
+    visit.to(prompt)
+    # Deny has the focus before allowing is possible, and still has it then.
+    until("deny has the focus", lambda: window.script("return document.activeElement?.id") == "prompt-deny")
+    can = "return document.querySelector('#prompt-once').disabled ? document.querySelector('.why').innerText : 'can be pressed'"
+    until("it can be allowed, or is said to be longer", lambda: window.script(can))
+    visit.state(f"prompt-{kind}", prompt, looks=looks)
+    visit.to(prompt)
+    # The end of what is asked must have been in sight, and one key leads there.
+    window.keys(END)
+    visit.allowable("#prompt-once")
+    if kind == "command":
+        window.push("#prompt-always")
+        until("back has the focus", lambda: window.script("return document.activeElement?.id") == "prompt-back")
+        window.keys(END)
+        visit.allowable("#prompt-always-yes")
+        visit.state("prompt-always", prompt, looks=[look for look in looks if look in SOME])
         visit.to(prompt)
-        # Deny has the focus before allowing is possible, and still has it then.
+        window.push("#prompt-back")
         until("deny has the focus", lambda: window.script("return document.activeElement?.id") == "prompt-deny")
-        if kind != "long":
-            until("it can be allowed", lambda: window.script("return document.querySelector('#prompt-once')?.disabled") is False)
-        visit.state(f"prompt-{kind}", prompt)
-        visit.to(prompt)
-        if kind == "command":
-            visit.press("#prompt-always")
-            until("back has the focus", lambda: window.script("return document.activeElement?.id") == "prompt-back")
-            visit.state("prompt-always", prompt)
-            visit.to(prompt)
-            visit.press("#prompt-back")
-        visit.press("#prompt-deny")
-        until("the question is over", lambda: prompt not in window.handles())
-        visit.to(visit.main)
+    window.push("#prompt-deny")
+    until("the question is over", lambda: prompt not in window.handles())
+    visit.to(visit.main)
 
 
 def nothing_left(visit):
@@ -313,10 +339,10 @@ def nothing_left(visit):
     visit.dress(*LOOKS[0])
     visit.press("#nav-chats")
     window.sees(visit.texts.en["chats.empty"])
-    visit.state("chats-none")
+    visit.state("chats-none", looks=SOME)
     visit.press("#nav-rules")
     window.sees(visit.texts.en["rules.empty"])
-    visit.state("rules-none")
+    visit.state("rules-none", looks=SOME)
 
 
 def main():
