@@ -8,7 +8,23 @@ const BY_POLICY = ['CAPABILITY_NOT_GRANTED', 'CONSENT_REQUIRED'];
 
 /** What was done, or was to be done. The name in the audit log where there are no words. */
 export const words = (act: ActivityRow): string =>
-  named(`${act.ok ? 'act' : 'tried'}.${act.operation}`, named(`act.${act.operation}`, act.operation));
+  act.operation === 'STOP_ALL' && act.subject === 'lowered' ? t('act.lowered') : named(`${act.ok ? 'act' : 'tried'}.${act.operation}`, named(`act.${act.operation}`, act.operation));
+
+/** Names of ours in the subject of an act that the person did: those have words. What came from outside has none. */
+const OURS = ['CONSENT_ASKED', 'CONSENT_ANSWERED', 'POLICY_CHANGED'];
+/** The name says it all. */
+const NONE = ['STOP_ALL'];
+
+/** What it was about, with names of ours in words. */
+export const about = (act: ActivityRow): string =>
+  NONE.includes(act.operation)
+    ? ''
+    : OURS.includes(act.operation)
+    ? act.subject
+        .split(/([:,] )/)
+        .map((part) => (/^[:,] $/.test(part) ? part : named(`about.${part}`, named(`tried.${part}`, named(`power.${part}`, named(`mode.${part}`, part))))))
+        .join('')
+    : act.subject;
 
 /** Why it did not work; nothing when it did. */
 export const failure = (act: ActivityRow): string | undefined =>

@@ -1,10 +1,10 @@
 import { afterEach, expect, it } from 'vitest';
 import decision from '../../../crates/policy/src/decision.rs?raw';
-import type { WhyView } from '../generated/types';
+import type { ActivityRow, WhyView } from '../generated/types';
 import { chooseLanguage } from '../lib/text';
 import { de } from '../lib/text/de';
 import { en } from '../lib/text/en';
-import { failure, reason, took, words } from './act';
+import { about, failure, reason, took, words } from './act';
 import { act } from './log';
 import { why } from './why';
 
@@ -49,4 +49,14 @@ it('says of an act what came of it and why', () => {
 
 it('says how long it took where that says something', () => {
   expect([took(0), took(12), took(41_280)]).toEqual(['', '12 ms', '41.3 s']);
+});
+
+it('says in words what a person did, and leaves what came from outside as it is', () => {
+  const done = (operation: string, subject: string): ActivityRow => ({
+    number: 1, at_ms: 0, session_id: null, operation, subject, ok: true, error_code: null, duration_ms: 0, why: null, seq: 1,
+  });
+  expect(about(done('CONSENT_ANSWERED', 'EXECUTE_COMMAND: allow_once'))).toBe('Wanted to run a command: allowed once');
+  expect(about(done('POLICY_CHANGED', 'mode: ask_each_time, power: shell'))).toBe('mode: Ask each time, power: Commands');
+  expect(about(done('FILE_READ', 'mode: off'))).toBe('mode: off');
+  expect([words(done('STOP_ALL', 'lowered')), about(done('STOP_ALL', 'lowered'))]).toEqual(['Lowered the bridge', '']);
 });
