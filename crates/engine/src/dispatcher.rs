@@ -162,9 +162,7 @@ impl Dispatcher {
             explained.decision == Decision::Ask || matches!(explained.rule, Rule::NobodyToAsk { .. })
         };
         let programs = match &operation {
-            Operation::Command(op) if asks(&operation) => {
-                self.parts.desk.programs(op, root).await
-            }
+            Operation::Command(op) if asks(&operation) => self.parts.desk.programs(op, root).await,
             Operation::Command(_) | Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => {
                 Programs::unknown()
             }

@@ -23,5 +23,5 @@ pub mod view;
 
 pub use drawbridge_proto::executor::dialer::Backoff;
 pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
-pub use prompts::{PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Reply};
+pub use prompts::{PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};

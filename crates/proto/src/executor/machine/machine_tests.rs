@@ -393,7 +393,8 @@ fn earlier_rows_speak_first() {
 fn a_limit_beyond_every_number_of_ours_is_no_limit() {
     let mut link = Link::data();
     let _ = link.open();
-    let huge = json!({"max_file_size_bytes": u64::MAX, "command_timeout_seconds": u64::MAX, "max_concurrent": u64::MAX});
+    let huge =
+        json!({"max_file_size_bytes": u64::MAX, "command_timeout_seconds": u64::MAX, "max_concurrent": u64::MAX});
     let effects = link.ack(&data_ack(&huge));
     let [Effect::Ready(ready)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(ready.limits, Limits::default());
