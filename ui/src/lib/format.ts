@@ -1,5 +1,5 @@
 /** Pure view logic: numbers and times in words. */
-import { locale } from './text';
+import { locale, t } from './text';
 
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
@@ -17,3 +17,6 @@ export const clock = (ms: number): string =>
   new Date(ms).toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 export const secondsLeft = (expiresMs: number, nowMs: number): number => Math.max(0, Math.ceil((expiresMs - nowMs) / 1000));
+
+/** A combination of keys, as "Ctrl+Alt+R", with the names that stand on the keys of the language. */
+export const keyNames = (keys: string): string => keys.replace(/\b(?:Ctrl|Control)\b/g, t('key.ctrl')).replace(/\bShift\b/g, t('key.shift'));

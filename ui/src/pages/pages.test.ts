@@ -14,7 +14,7 @@ import Rules from './Rules.svelte';
 const power = (name: string, mode: string, built = true): PowerView => ({ power: name, mode, locked_by: null, built, running: 0 });
 const chat: ChatView = {
   session_id: 'one', folder: '/home/ada/Quarterly report', revision: 1, active: true, link: 'connected', in_flight: 0, requests: 3, revoked: false,
-  last_used_ms: 1000, attached_ms: 1000, last_operation: null, changes: { created: 1, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [],
+  last_used_ms: 1000, attached: true, attached_ms: 1000, last_operation: null, changes: { created: 1, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [],
 };
 const rule: RuleView = { id: 'r1', kind: 'command', session_id: null, folder: null, power: 'shell', program: '/usr/bin/git', words: ['log', '*'], any_more: false, origin: 'answered', at_ms: 1000 };
 const shown: Snapshot = {
@@ -28,15 +28,18 @@ const shown: Snapshot = {
 const entry: UndoView = { number: 5, at_ms: 1000, session_id: 'one', kind: 'write', path: '/home/ada/Quarterly report/a.md', moved_to: null, bytes: 3, restored: false };
 
 let sent: unknown[] = [];
+let called: string[] = [];
 let answer: (command: { command: string }) => unknown;
 let saved: Prefs[] = [];
 
 beforeEach(() => {
   sent = [];
+  called = [];
   saved = [];
   answer = () => ({ reply: 'done' });
   view.error = null;
   mockIPC((name, payload) => {
+    called.push(name);
     if (name === 'set_prefs') saved.push((payload as { prefs: Prefs }).prefs);
     if (name !== 'send') return null;
     const { command } = payload as { command: { command: string } };
@@ -174,4 +177,50 @@ it('asks for the changes of an open chat once, and again only when there are oth
 
   await page.rerender({ shown: { ...shown, chats: [{ ...chat, changes: { ...chat.changes, written: 1 } }] } });
   expect(asked()).toBe(2);
+});
+
+it('tells two chats of the same folder apart in their rules', () => {
+  const held = (id: string, session_id: string): RuleView => ({ ...rule, id, kind: 'power', session_id, folder: '/home/ada/garden', program: null, words: [] });
+  render(Rules, { shown: { ...shown, rules: [held('r1', 'chat-7f3a'), held('r2', 'chat-91bc')] } });
+  expect(screen.getAllByRole('listitem').map((item) => item.textContent)).toEqual([expect.stringContaining('Chat chat-7f3a'), expect.stringContaining('Chat chat-91bc')]);
+});
+
+it('hears the first press of a double click alone, where the second would do something big', async () => {
+  look.prefs = { ...look.prefs, first_run: 1, practice: false };
+  render(FirstRun, { shown: { ...shown, account: { ...shown.account, state: 'signed_out' } } });
+  for (const name of ['Try it without an account', 'Skip this step', 'Skip all']) await fireEvent.click(button(name), { detail: 2 });
+  expect(called.filter((name) => name === 'set_practice' || name === 'set_prefs')).toEqual([]);
+
+  await fireEvent.click(button('Try it without an account'), { detail: 1 });
+  expect(called).toContain('set_practice');
+});
+
+it('says what is left to do on the practice platform, signed in or not', async () => {
+  look.prefs = { ...look.prefs, first_run: 1, practice: true };
+  const page = render(FirstRun, { shown: { ...shown, account: { ...shown.account, state: 'signed_out' } } });
+  expect(screen.getByText(/Sign in there/)).toBeTruthy();
+
+  await page.rerender({ shown });
+  expect(screen.queryByText(/Sign in there/)).toBeNull();
+  expect(screen.getByText(/signed in there/)).toBeTruthy();
+  look.prefs = { ...look.prefs, practice: false };
+});
+
+it('takes one change back for one double click, and says so below the rows', async () => {
+  answer = (command) => (command.command === 'undo_list' ? { reply: 'undo', entries: [entry, { ...entry, number: 4, path: '/home/ada/Quarterly report/b.md' }] } : { reply: 'restored', count: 1, failed: [] });
+  render(Changes, { chat: 'one', folder: chat.folder });
+  const take = await screen.findByRole('button', { name: /^Take back: .*a\.md/ });
+  await fireEvent.click(take, { detail: 2 });
+  expect(sent).toEqual([{ command: 'undo_list', session_id: 'one' }]);
+
+  await fireEvent.click(take, { detail: 1 });
+  const said = await screen.findByText('1 change taken back.');
+  expect(screen.getByRole('list').compareDocumentPosition(said) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
+});
+
+it('highlights the harmless answer where the other is dangerous', async () => {
+  render(Powers, { shown });
+  await fireEvent.click(button('Full access'));
+  expect(button('Stay confined').classList.contains('primary')).toBe(true);
+  expect(button('Give full access').classList.contains('primary')).toBe(false);
 });

@@ -39,6 +39,7 @@ export const app = {
   'notice.prompts.other': '{count} Fragen warten in ihrem eigenen Fenster auf Ihre Antwort.',
   'notice.practice': 'Das ist die Übungsplattform im Programm. Was Agenten tun, ist echt, aber die Plattform gehört Ihnen allein.',
   'notice.practice.leave': 'Übung verlassen',
+  'notice.practice.stay': 'In der Übung bleiben',
   'notice.practice.sure': 'Drawbridge startet neu und kehrt zur echten Plattform zurück. Was gerade läuft, wird gestoppt.',
   'notice.afresh': 'Mit frischen Einstellungen beginnen',
   'notice.afresh.sure': 'Ihre Rechte und Regeln beginnen neu mit den vorsichtigen Vorgaben. Die unlesbare Datei bleibt daneben erhalten.',

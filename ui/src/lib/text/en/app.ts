@@ -39,6 +39,7 @@ export const app = {
   'notice.prompts.other': '{count} questions wait for your answer in their own window.',
   'notice.practice': 'This is the practice platform inside the program. What agents do is real, but the platform is yours alone.',
   'notice.practice.leave': 'Leave practice',
+  'notice.practice.stay': 'Stay in practice',
   'notice.practice.sure': 'Drawbridge restarts and goes back to the real platform. What runs now is stopped.',
   'notice.afresh': 'Start with fresh settings',
   'notice.afresh.sure': 'Your powers and rules begin anew with the careful defaults. The unreadable file is kept beside them.',

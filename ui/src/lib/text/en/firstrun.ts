@@ -14,6 +14,7 @@ export const firstrun = {
   'first.1.try.more': 'Try everything on a small platform inside this program. Drawbridge restarts for it and comes back to this step.',
   'first.1.try.button': 'Try it without an account',
   'first.1.practising': 'You are on the practice platform. Sign in there: its page opens in your browser and needs no account.',
+  'first.1.practising.in': 'You are on the practice platform and signed in there. Nothing is left to do in this step.',
   'first.2': 'Choose where agents may look for folders',
   'first.3': 'Choose what agents may do',
   'first.3.more': 'To begin with, agents can use files in an attached folder and nothing else. You can change this at any time.',
