@@ -22,8 +22,6 @@ beforeEach(() => {
   vi.spyOn(HTMLElement.prototype, 'clientHeight', 'get').mockImplementation(function (this: HTMLElement) {
     return this.classList.contains('probe') ? ROW : this.getAttribute('role') === 'grid' ? 10 * ROW : 0;
   });
-  HTMLDialogElement.prototype.showModal = function () { this.open = true; };
-  HTMLDialogElement.prototype.close = function () { this.open = false; };
   mockIPC((name, payload) => {
     if (name === 'export_audit') return answers.exported;
     const { command } = payload as { command: Command };
@@ -242,6 +240,27 @@ it('does not ask why something was allowed that failed for another reason', asyn
   expect(box.getByText('The rules had allowed it').nextElementSibling?.textContent).toBe('“Files” is set to “Allowed”.');
   expect(box.getByText('Nothing more is written down about this.')).toBeTruthy();
   expect(others).toEqual([]);
+});
+
+it('leaves the rest of the page in reach while a record is open, and gives the focus back to its row', async () => {
+  await open();
+  rows()[0]?.focus();
+  await key('ArrowDown');
+  const row = document.activeElement;
+  await key('Enter');
+  const box = screen.getByRole('dialog', { name: /./ });
+  expect(document.activeElement).toBe(within(box).getByRole('button', { name: 'Close' }));
+  expect(box.matches('[aria-modal="true"]')).toBe(false);
+
+  await key('Escape');
+  expect(screen.queryByRole('dialog')).toBeNull();
+  expect(document.activeElement).toBe(row);
+
+  await key('Enter');
+  screen.getByLabelText('Search').focus();
+  await key('Escape');
+  expect(screen.queryByRole('dialog')).toBeNull();
+  expect(document.activeElement).toBe(screen.getByLabelText('Search'));
 });
 
 it('says when a record cannot be read', async () => {
