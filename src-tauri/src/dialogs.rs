@@ -1,10 +1,13 @@
 //! The system's own dialogs. Paths reach the engine from here alone, never from a page.
 
+#[cfg(not(any(windows, target_vendor = "apple")))]
+mod question;
+
 use std::path::{Path, PathBuf};
 
 use drawbridge_engine::CommandError;
-use rfd::{AsyncFileDialog, AsyncMessageDialog, MessageButtons, MessageDialogResult, MessageLevel};
-use tauri::WebviewWindow;
+use rfd::{AsyncFileDialog, AsyncMessageDialog, MessageLevel};
+use tauri::{AppHandle, WebviewWindow};
 
 use crate::window;
 
@@ -39,7 +42,21 @@ pub(crate) async fn tell(title: &'static str, message: &'static str) {
 }
 
 /// Asks. True only when the person pressed the button that allows; without such a button there is only no.
-pub(crate) async fn allow_or_deny(title: &str, message: &str, allow: Option<&str>, deny: &str) -> bool {
+#[cfg(not(any(windows, target_vendor = "apple")))]
+pub(crate) async fn allow_or_deny(
+    app: &AppHandle,
+    title: &str,
+    message: &str,
+    allow: Option<&str>,
+    deny: &str,
+) -> bool {
+    question::ask(app, title, message, allow, deny).await
+}
+
+/// Asks. True only when the person pressed the button that allows; without such a button there is only no.
+#[cfg(any(windows, target_vendor = "apple"))]
+pub(crate) async fn allow_or_deny(_: &AppHandle, title: &str, message: &str, allow: Option<&str>, deny: &str) -> bool {
+    use rfd::{MessageButtons, MessageDialogResult};
     let buttons = match allow {
         Some(allow) => MessageButtons::OkCancelCustom(allow.to_owned(), deny.to_owned()),
         None => MessageButtons::OkCustom(deny.to_owned()),

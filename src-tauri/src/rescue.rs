@@ -108,7 +108,7 @@ async fn put(app: &AppHandle, engine: &EngineHandle, prompt: &PromptView) {
     }
     let (text, whole) = question(prompt, say(Word::AskTooLong));
     let allow = whole.then(|| say(Word::AllowOnce));
-    let allowed = dialogs::allow_or_deny(say(Word::AskTitle), &text, allow, say(Word::Deny)).await;
+    let allowed = dialogs::allow_or_deny(app, say(Word::AskTitle), &text, allow, say(Word::Deny)).await;
     let answer = if allowed { PromptAnswer::AllowOnce } else { PromptAnswer::Deny };
     if let Err(error) = engine.send(Command::AnswerPrompt { id, revision, answer }).await {
         tracing::info!(code = error.code, "an answer came too late");
