@@ -19,4 +19,4 @@ export const clock = (ms: number): string =>
 export const secondsLeft = (expiresMs: number, nowMs: number): number => Math.max(0, Math.ceil((expiresMs - nowMs) / 1000));
 
 /** A combination of keys, as "Ctrl+Alt+R", with the names that stand on the keys of the language. */
-export const keyNames = (keys: string): string => keys.replace(/\b(?:Ctrl|Control)\b/g, t('key.ctrl')).replace(/\bShift\b/g, t('key.shift'));
+export const keyNames = (keys: string): string => keys.replace(/\b(?:Ctrl|Control)\b/g, t('settings.key.ctrl')).replace(/\bShift\b/g, t('settings.key.shift'));
