@@ -152,6 +152,15 @@ async fn full() {
     assert_eq!(rig.sh("read x; echo got=$x").await.unwrap().stdout, "got=\n");
     assert_ne!(rig.sh("sh -c 'echo p >/dev/tty'").await.unwrap().exit_code, 0);
 
+    // No start file of a shell runs before the command, also where the agent says where to look for one.
+    for (name, shell) in [(".zshenv", ShellKind::Zsh), (".bashrc", ShellKind::Bash), (".profile", ShellKind::Sh)] {
+        std::fs::write(Path::new(rig.root.path()).join(name), "echo started\n").unwrap();
+        let mut plain = text("echo plain");
+        plain.line = CommandLine::Shell { command: "echo plain".to_owned(), shell };
+        plain.env = BTreeMap::from(["ZDOTDIR", "HOME"].map(|key| (key.to_owned(), rig.root.path().to_owned())));
+        assert_eq!(rig.run(plain).await.unwrap().stdout, "plain\n", "{name}");
+    }
+
     let mut argv = text("");
     argv.line = CommandLine::Argv(vec!["printf".to_owned(), "%s".to_owned(), "a b;$c".to_owned()]);
     assert_eq!(rig.run(argv.clone()).await.unwrap().stdout, "a b;$c");

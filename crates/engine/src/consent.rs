@@ -212,7 +212,7 @@ impl Broker {
     pub(crate) fn has_room(&self, question: &Question, asker: &Asker) -> bool {
         let key = Key::of(question);
         let inner = self.lock();
-        inner.open.values().any(|open| open.key == key) || inner.has_room(asker)
+        inner.open.values().any(|open| open.key == key) || inner.has_room(asker, question.session())
     }
 
     /// Notes that a question is on screen.
@@ -355,7 +355,7 @@ impl Broker {
             self.board.touch();
             return Ok(receiver);
         }
-        if !inner.has_room(asker) {
+        if !inner.has_room(asker, question.session()) {
             return Err(OpError::WaitingForConsent { power: question.power(), retry_after: RETRY_AFTER });
         }
         let about = About::of(question);
@@ -454,9 +454,12 @@ impl Broker {
 }
 
 impl Inner {
-    fn has_room(&self, asker: &Asker) -> bool {
+    /// Counts by chat as well: a chat that connects anew is a new link and no new chat.
+    fn has_room(&self, asker: &Asker, chat: Option<&SessionId>) -> bool {
+        let most = asker.max_open.max(1);
         let of_link = self.open.values().filter(|open| open.link == asker.link).count();
-        self.open.len() < MAX_OPEN && of_link < asker.max_open.max(1)
+        let of_chat = self.open.values().filter(|open| chat.is_some() && open.about.session.as_ref() == chat).count();
+        self.open.len() < MAX_OPEN && of_link < most && of_chat < most
     }
 
     fn keep(&mut self, key: Key, answer: KeptAnswer) {

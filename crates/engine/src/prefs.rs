@@ -67,7 +67,7 @@ impl PrefsFile {
     /// Reads what is remembered; the defaults when there is nothing. A file that cannot be understood is set aside.
     #[must_use]
     pub fn load(&self) -> Prefs {
-        let Ok(bytes) = std::fs::read(&self.0) else { return Prefs::default() };
+        let Ok(bytes) = private::read(&self.0) else { return Prefs::default() };
         serde_json::from_slice(&bytes).unwrap_or_else(|fault| {
             tracing::warn!(%fault, file = %self.0.display(), "what the window remembers cannot be read; it is set aside");
             let _ = std::fs::rename(&self.0, self.0.with_extension("json.broken"));

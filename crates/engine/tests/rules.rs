@@ -103,6 +103,8 @@ async fn a_rule_survives_a_restart_goes_no_further_than_it_says_and_is_taken_bac
         json!({ "command": "echo hello; id", "shell": "bash" }),
         json!({ "command": "echo hello > x", "shell": "bash" }),
         json!({ "command": "echo $(id)", "shell": "bash" }),
+        // The same words in a shell that reads start files, which the agent may have written.
+        json!({ "command": "echo hello", "shell": "zsh" }),
     ] {
         is_asked_about(&rig, &other, smuggled).await;
     }

@@ -73,6 +73,29 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions, access: Links) -> io
     }
 }
 
+/// The largest file of ours that is read whole. A larger one under its name is not ours.
+const READ_LIMIT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Reads a small file of ours whole. Never waits for what only has its name, a pipe or a device, and never follows a link.
+///
+/// # Errors
+/// The fault of the file system, or one that says what is there instead.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let file = open_regular(path, OpenOptions::new().read(true), Links::Refused)?;
+    let size = file.metadata()?.len();
+    let too_large = || io::Error::new(io::ErrorKind::InvalidData, "it is far larger than Drawbridge ever writes it");
+    if size > READ_LIMIT_BYTES {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    file.take(READ_LIMIT_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > READ_LIMIT_BYTES {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
 fn not_regular(path: &Path) -> io::Error {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     io::Error::new(

@@ -4,8 +4,9 @@ use drawbridge_core::{CommandLine, CommandOp, ShellKind};
 
 use crate::segments::{Segment, segments};
 
-/// Shells whose grammar the parser of segments knows, by their program's own name.
-const KNOWN_SHELLS: [&str; 3] = ["sh", "bash", "zsh"];
+/// Shells whose grammar the parser of segments knows, by their program's own name. Not zsh: it reads a start file of the
+/// system whatever it is told.
+const KNOWN_SHELLS: [&str; 2] = ["sh", "bash"];
 
 /// Names of programs that run other programs named in their words, or a program text in them. Version numbers at the end of
 /// a name do not count: `python3.12` is `python`.
@@ -36,6 +37,9 @@ const RUNNERS: &[&str] = &[
     "pytest", "jest", "vitest", "mocha", "gem", "bundle", "bundler", "composer", "cabal", "stack", "mix", "rebar",
     "nix", "nix-shell", "nix-build", "guix", "brew", "apt", "apt-get", "dpkg", "dnf", "yum", "rpm", "pacman", "snap",
     "flatpak", "docker", "podman", "nerdctl", "buildah", "kubectl", "helm", "vagrant", "ansible", "ansible-playbook",
+    "prlimit", "choom", "uclampset", "ssh-agent", "sg", "newgrp", "install", "i386", "x86_64", "uname26", "editor", "pager",
+    "sensible-editor", "sensible-pager", "sensible-browser", "select-editor", "xdotool", "dbus-launch", "gnome-terminal",
+    "x-terminal-emulator", "konsole", "logger", "run-mailcap", "see", "dialog", "whiptail", "fzf", "skim", "sk",
     "terraform", "direnv", "asdf", "mise", "nvm", "pre-commit",
 ];
 

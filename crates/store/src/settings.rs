@@ -109,7 +109,7 @@ pub fn set_raised(state_dir: &Path, raised: bool) -> Result<(), SettingsFault> {
 
 /// Reads the file; with why it is broken, if it is.
 fn read(path: &Path) -> (PolicyState, Option<String>) {
-    let read = match std::fs::read(path) {
+    let read = match private::read(path) {
         Ok(bytes) => parse(&bytes),
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(PolicyState::defaults()),
         Err(err) => Err(err.to_string()),

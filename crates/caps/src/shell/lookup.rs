@@ -11,11 +11,17 @@ pub(super) type Words = (PathBuf, OsString, Vec<OsString>);
 
 /// Finds a shell and the words that make it run a text.
 pub(super) fn shell(kind: ShellKind, command: &str, path: &OsStr) -> Result<Words, OpError> {
+    // No start file of a shell is read: an agent that may write one could put its own commands before what a person allowed.
+    const BASH: &[&str] = &["--norc", "--noprofile", "-c"];
+    if kind == ShellKind::Auto {
+        return shell(ShellKind::Bash, command, path)
+            .or_else(|_| shell(ShellKind::Sh, command, path))
+            .map_err(|_| OpError::ShellNotAvailable { requested: kind.name().to_owned() });
+    }
     let (names, flags): (&[&str], &[&str]) = match kind {
-        ShellKind::Auto => (&["bash", "sh"], &["-c"]),
-        ShellKind::Bash => (&["bash"], &["-c"]),
+        ShellKind::Auto | ShellKind::Bash => (&["bash"], BASH),
         ShellKind::Sh => (&["sh"], &["-c"]),
-        ShellKind::Zsh => (&["zsh"], &["-c"]),
+        ShellKind::Zsh => (&["zsh"], &["-f", "-c"]),
         ShellKind::Pwsh => (&["pwsh"], &["-NoLogo", "-NoProfile", "-Command"]),
         ShellKind::PowerShell | ShellKind::Cmd => (&[], &[]),
     };

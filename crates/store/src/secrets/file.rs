@@ -149,7 +149,7 @@ fn read(path: &Path, passphrase: &SecretString) -> Result<Known, SecretFault> {
         }
         return Ok(Known { stamp, entries: BTreeMap::new() });
     }
-    let bytes = std::fs::read(path).map_err(|error| io_fault(path, error))?;
+    let bytes = private::read(path).map_err(|error| io_fault(path, error))?;
     let mut sealed: Sealed = serde_json::from_slice(&bytes).map_err(|_| damaged("it is not in the expected form"))?;
     // Other costs could be a trick to fill the memory, or to weaken the next write.
     if sealed.v != 1 || sealed.kdf != "argon2id" || (sealed.m_kib, sealed.t, sealed.p) != (M_KIB, T, P) {

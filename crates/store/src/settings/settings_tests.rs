@@ -179,6 +179,22 @@ fn more_rules_than_are_allowed_are_said_so() {
 }
 
 #[test]
+fn what_only_has_the_name_of_the_settings_is_told_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("settings.json");
+    let plant: [(&str, &[&str]); 3] = [("mkfifo", &[]), ("ln", &["-s", "/dev/zero"]), ("truncate", &["-s", "3G"])];
+    for (program, words) in plant {
+        let _ = std::fs::remove_file(&path);
+        assert!(std::process::Command::new(program).args(words).arg(&path).status().unwrap().success());
+
+        let state = Settings::open(dir.path()).1;
+
+        assert!(state.broken.is_some(), "{program}");
+        assert!(!state.offers(Power::Files));
+    }
+}
+
+#[test]
 fn a_crash_while_saving_keeps_the_old_switches() {
     let dir = tempfile::tempdir().unwrap();
     let (settings, mut state) = Settings::open(dir.path());
