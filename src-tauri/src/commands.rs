@@ -205,6 +205,7 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         | Command::Connect
         | Command::Detach { .. }
         | Command::Forget { .. }
+        | Command::ForgetClosed
         | Command::UndoList { .. }
         | Command::UndoRestore { .. }
         | Command::OfferFolder { path: None }

@@ -8,7 +8,7 @@ const scene = query.get('scene') ?? 'full';
 const power = (name, mode, built = true, more = {}) => ({ power: name, mode, locked_by: null, built, running: 0, ...more });
 const chat = (id, folder, more = {}) => ({
   session_id: id, folder, revision: 1, active: true, link: 'connected', in_flight: 0, requests: 12, revoked: false,
-  last_used_ms: now - 3 * MIN, attached_ms: now - 190 * MIN, last_operation: 'FILE_READ',
+  last_used_ms: now - 3 * MIN, attached: true, attached_ms: now - 190 * MIN, last_operation: 'FILE_READ',
   changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], ...more,
 });
 const why = { decision: 'allow', rule: 'mode', power: 'files', mode: 'allowed', by: null, text: 'the power files is set to allowed' };

@@ -96,10 +96,11 @@ fn in_words(snapshot: Option<&Snapshot>, raised: bool) -> String {
 
 /// Texts were made safe by the engine; doing it once more costs nothing and trusts nobody.
 fn chat_line(chat: &ChatView) -> String {
-    let state = match (chat.revoked, chat.active) {
-        (true, _) => "taken back",
-        (false, true) => "active",
-        (false, false) => "idle",
+    let state = match (chat.revoked, chat.active, chat.attached) {
+        (true, _, _) => "taken back",
+        (false, true, _) => "active",
+        (false, false, true) => "idle",
+        (false, false, false) => "closed, the platform may open it again",
     };
     format!("{}  {state}  {}", escape_outside_text(&chat.session_id), escape_outside_text(&chat.folder))
 }

@@ -27,7 +27,7 @@ pub(crate) fn set_raised(place: &Place, _owner: &Owner, raised: bool) -> anyhow:
 
 pub(crate) fn chats(place: &Place, _owner: &Owner) -> anyhow::Result<Vec<ChatView>> {
     let mut known = Bindings::open(&place.folders.state)?.list();
-    known.retain(|chat| chat.attached);
+    known.retain(|chat| chat.attached || !chat.revoked);
     known.sort_by_key(|chat| std::cmp::Reverse(chat.last_used_ms));
     Ok(known.iter().map(chat_view).collect())
 }
@@ -37,6 +37,7 @@ fn chat_view(chat: &Attachment) -> ChatView {
         session_id: chat.session.as_str().to_owned(),
         folder: escape_outside_text(&chat.allowed_root),
         revision: chat.revision,
+        attached: chat.attached,
         active: false,
         link: LinkState::Off,
         in_flight: 0,

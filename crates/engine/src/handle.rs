@@ -134,6 +134,8 @@ pub enum Command {
         /// The chat.
         session_id: String,
     },
+    /// Takes their folders back for good from all chats that have none now.
+    ForgetClosed,
     /// Lists what can be taken back, newest first.
     UndoList {
         /// Only this chat.

@@ -24,6 +24,8 @@ use crate::view::{ChatView, LinkState};
 
 /// Chats with a live data link at once (spec 6.3).
 const MAX_LIVE: usize = 8;
+/// Chats without a folder that the person sees, because the platform may open them again by their grant.
+const MOST_CLOSED: usize = 50;
 /// A chat without a data request for so long is stopped; its grant stays good.
 const IDLE_STOP: Duration = Duration::from_secs(600);
 
@@ -249,6 +251,13 @@ impl Sessions {
         stored
     }
 
+    /// Takes their folders back for good from all chats that are closed.
+    pub(crate) fn forget_closed(&self) -> Result<usize, String> {
+        let count = self.parts.bindings.revoke_closed().map_err(|fault| fault.to_string());
+        self.parts.board.touch();
+        count
+    }
+
     /// Keeps the browse of an attachment alive while its question is open.
     pub(crate) fn hold_browse(&self, operation: &Operation) -> Option<BrowseHold> {
         match operation {
@@ -319,7 +328,7 @@ impl Sessions {
         let mut views: Vec<ChatView> = self
             .parts
             .bindings
-            .list_attached(&|id| live.keys().any(|session| session.as_str() == id))
+            .list_shown(&|id| live.keys().any(|session| session.as_str() == id), MOST_CLOSED)
             .into_iter()
             .map(|bound| {
                 let link = live.get(&bound.session).map(|live| &live.link);
@@ -329,6 +338,7 @@ impl Sessions {
                     session_id: bound.session.as_str().to_owned(),
                     folder: escape_outside_text(&bound.allowed_root),
                     revision: bound.revision,
+                    attached: bound.attached,
                     active: link.is_some_and(|link| !link.task.is_finished()),
                     link: link.map_or(LinkState::Off, |link| link.status.view().state),
                     in_flight: link.map_or(0, |link| link.status.in_flight.load(std::sync::atomic::Ordering::Relaxed)),

@@ -203,6 +203,8 @@ pub struct ChatView {
     /// Revision of the attachment.
     #[ts(type = "number")]
     pub revision: u64,
+    /// It has its folder. If not, the platform may still open it again by its grant, until the person forgets it.
+    pub attached: bool,
     /// A data link runs.
     pub active: bool,
     /// State of the data link; off when there is none.

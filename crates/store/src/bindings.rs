@@ -120,7 +120,7 @@ impl Bindings {
         let path = state_dir.join("bindings.json");
         private::sweep(&path);
         let broken = |why: String| BindingsFault::Broken { path: path.clone(), why };
-        let document = match std::fs::read(&path) {
+        let document = match private::read(&path) {
             Ok(bytes) => {
                 let document: Document = serde_json::from_slice(&bytes).map_err(|err| broken(err.to_string()))?;
                 if document.v != VERSION {
@@ -162,13 +162,31 @@ impl Bindings {
         document.sessions.iter().filter_map(|(id, entry)| Some(entry.view(SessionId::parse(id).ok()?))).collect()
     }
 
-    /// Returns the chats that have a folder now, and those known ones whose id is one of `others`. Chats without a folder
-    /// are kept for ever, so they are passed over without a copy.
+    /// Returns the chats that have a folder now, those known ones whose id is one of `others`, and of those whose grant is
+    /// still good, so that the platform may open them again, at most `closed`, the last used ones. Chats are kept for ever,
+    /// so the rest is passed over without a copy.
     #[must_use]
-    pub fn list_attached(&self, others: &dyn Fn(&str) -> bool) -> Vec<Attachment> {
+    pub fn list_shown(&self, others: &dyn Fn(&str) -> bool, closed: usize) -> Vec<Attachment> {
         let document = self.lock();
-        let wanted = document.sessions.iter().filter(|(id, entry)| entry.attached || others(id));
-        wanted.filter_map(|(id, entry)| Some(entry.view(SessionId::parse(id).ok()?))).collect()
+        let (mut wanted, mut away): (Vec<_>, Vec<_>) = document
+            .sessions
+            .iter()
+            .filter(|(id, entry)| entry.attached || others(id) || !entry.is_revoked())
+            .partition(|(id, entry)| entry.attached || others(id));
+        away.sort_unstable_by_key(|(_, entry)| std::cmp::Reverse(entry.last_used_ms));
+        wanted.extend(away.into_iter().take(closed));
+        wanted.into_iter().filter_map(|(id, entry)| Some(entry.view(SessionId::parse(id).ok()?))).collect()
+    }
+
+    /// Takes their folders back for good from all chats that have none now, and returns how many those are.
+    ///
+    /// # Errors
+    /// [`BindingsFault::Io`]; nothing changed then.
+    pub fn revoke_closed(&self) -> Result<usize, BindingsFault> {
+        self.change(|document| {
+            let closed = document.sessions.values_mut().filter(|entry| !entry.attached && !entry.is_revoked());
+            closed.map(Entry::revoke).count()
+        })
     }
 
     /// Attaches a folder under a new revision, one above every earlier one of this chat, and returns it.
@@ -342,6 +360,10 @@ impl Document {
 }
 
 impl Entry {
+    fn is_revoked(&self) -> bool {
+        self.revision <= self.revoked_up_to
+    }
+
     fn revoke(&mut self) {
         self.attached = false;
         self.revoked_up_to = self.revoked_up_to.max(self.revision);
@@ -356,7 +378,7 @@ impl Entry {
             revision: self.revision,
             issued_at: self.issued_at,
             last_used_ms: self.last_used_ms,
-            revoked: self.revision <= self.revoked_up_to,
+            revoked: self.is_revoked(),
         }
     }
 }

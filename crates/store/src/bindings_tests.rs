@@ -184,19 +184,27 @@ fn a_crash_while_saving_keeps_the_old_list() {
 }
 
 #[test]
-fn the_list_of_attached_chats_leaves_out_those_without_a_folder_unless_they_are_at_work() {
+fn the_list_for_the_person_has_every_chat_that_can_work_or_come_back_and_not_all_of_history() {
     let dir = tempfile::tempdir().unwrap();
     let bindings = Bindings::open(dir.path()).unwrap();
-    for id in ["a", "b", "c"] {
-        bindings.attach(&chat(id), "/p", "f", 1).unwrap();
+    for (id, issued_at) in [("a", 1), ("b", 2), ("c", 3), ("d", 4)] {
+        bindings.attach(&chat(id), "/p", "f", issued_at).unwrap();
     }
-    bindings.detach(&chat("b")).unwrap();
-    bindings.detach(&chat("c")).unwrap();
+    for id in ["b", "c", "d"] {
+        bindings.detach(&chat(id)).unwrap();
+    }
+    bindings.revoke(&chat("c")).unwrap();
 
-    let ids = |others: &dyn Fn(&str) -> bool| -> Vec<String> {
-        bindings.list_attached(others).into_iter().map(|one| one.session.as_str().to_owned()).collect()
+    let ids = |others: &dyn Fn(&str) -> bool, closed: usize| -> Vec<String> {
+        bindings.list_shown(others, closed).into_iter().map(|one| one.session.as_str().to_owned()).collect()
     };
 
-    assert_eq!(ids(&|_| false), ["a"]);
-    assert_eq!(ids(&|id| id == "c" || id == "unknown"), ["a", "c"]);
+    assert_eq!(ids(&|_| false, 0), ["a"]);
+    assert_eq!(ids(&|_| false, 1), ["a", "d"]);
+    assert_eq!(ids(&|_| false, 9), ["a", "d", "b"]);
+    assert_eq!(ids(&|id| id == "c" || id == "unknown", 0), ["a", "c"]);
+
+    assert_eq!(bindings.revoke_closed().unwrap(), 2);
+    assert_eq!(ids(&|_| false, 9), ["a"]);
+    assert!(bindings.is_revoked(&chat("b"), 1) && !bindings.is_revoked(&chat("a"), 1));
 }

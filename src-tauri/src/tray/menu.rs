@@ -236,7 +236,8 @@ fn account(snapshot: &Snapshot, language: Language, lines: &mut Vec<Line>) {
 }
 
 fn chats(snapshot: &Snapshot, language: Language) -> Line {
-    let mut chats: Vec<&ChatView> = snapshot.chats.iter().collect();
+    // Closed ones, which the platform may open again, are in the window.
+    let mut chats: Vec<&ChatView> = snapshot.chats.iter().filter(|chat| chat.attached || chat.active).collect();
     // Those with a link first, so that what can act is never among those left out.
     chats.sort_by_key(|chat| (!chat.active, &chat.folder, &chat.session_id));
     let mut lines: Vec<Line> = chats.iter().take(CHATS_MAX).map(|chat| self::chat(chat, language)).collect();
@@ -247,8 +248,8 @@ fn chats(snapshot: &Snapshot, language: Language) -> Line {
     if chats.is_empty() {
         lines.push(told(language, Word::NoChats));
     }
-    let active = chats.iter().filter(|chat| chat.active).count().to_string();
-    Line::Submenu(say(language, Word::Chats, &[("n", &active)]), lines)
+    let count = chats.len().to_string();
+    Line::Submenu(say(language, Word::Chats, &[("n", &count)]), lines)
 }
 
 fn chat(chat: &ChatView, language: Language) -> Line {

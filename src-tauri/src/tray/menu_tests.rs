@@ -19,6 +19,7 @@ fn chat_row(id: &str, folder: &str, in_flight: u32) -> ChatView {
     ChatView {
         session_id: id.to_owned(),
         folder: folder.to_owned(),
+        attached: true,
         active: true,
         link: LinkState::Connected,
         in_flight,

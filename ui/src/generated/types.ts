@@ -130,6 +130,10 @@ folder: string,
  */
 revision: number, 
 /**
+ * It has its folder. If not, the platform may still open it again by its grant, until the person forgets it.
+ */
+attached: boolean, 
+/**
  * A data link runs.
  */
 active: boolean, 
@@ -786,7 +790,7 @@ session_id: string, } | { "command": "forget",
 /**
  * The chat.
  */
-session_id: string, } | { "command": "undo_list", 
+session_id: string, } | { "command": "forget_closed" } | { "command": "undo_list", 
 /**
  * Only this chat.
  */

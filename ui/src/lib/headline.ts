@@ -35,6 +35,8 @@ export function headline(shown: Snapshot): Headline {
   const open = shown.chats.filter((chat) => chat.active && !chat.revoked);
   if (open.length === 0) {
     if (shown.link.state !== 'connected') return still('bridge.offline', t('bridge.offline.more', { link: t(`link.${shown.link.state}`), platform }), 'idle');
+    const back = shown.chats.filter((chat) => !chat.revoked).length;
+    if (back > 0) return still('chats.asleep', plural('chats.asleep.more', back), 'idle');
     return still('bridge.waiting', t('bridge.waiting.more', { platform }), 'idle');
   }
   const working = open.filter((chat) => chat.in_flight > 0);

@@ -149,6 +149,10 @@ async fn run(
     options: &ControlOptions,
 ) -> Result<crate::handle::Reply, CommandError> {
     match &command {
+        // Taking a chat's own mode back may loosen it.
+        Command::RemoveRule { id } if id.starts_with("mode:") => {
+            Err(CommandError::new("window_only", "this is done in the window"))
+        }
         Command::SetPower { .. } | Command::SetShell { .. } => {
             Err(CommandError::new("window_only", "powers are changed in the window or in config.toml"))
         }
@@ -160,7 +164,7 @@ async fn run(
         | Command::AddBrowseRoot { .. }
         // Without any, the home folder is the one: taking the last away opens more.
         | Command::RemoveBrowseRoot { .. }
-        | Command::SetChatPower { mode: Some(_), .. }
+        | Command::SetChatPower { .. }
         | Command::SetRule { .. }
         | Command::SettingsAfresh
         | Command::AuditExport { .. }
@@ -179,13 +183,13 @@ async fn run(
         | Command::Connect
         | Command::Detach { .. }
         | Command::Forget { .. }
+        | Command::ForgetClosed
         | Command::UndoList { .. }
         | Command::UndoRestore { .. }
         | Command::AuditRotate
         | Command::AuditPrune { .. }
         | Command::Explain { .. }
         | Command::DenyPrompts
-        | Command::SetChatPower { mode: None, .. }
         | Command::RemoveRule { .. }
         | Command::ShowWindow
         | Command::UndoRestoreChat { .. }

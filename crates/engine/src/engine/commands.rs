@@ -52,6 +52,11 @@ impl Core {
                 self.journal.event(Some(&session), "DETACH_SESSION", details.into());
                 Ok(Reply::Done)
             }
+            Command::ForgetClosed => {
+                let count = self.sessions.forget_closed().map_err(not_stored)?;
+                self.journal.event(None, "POLICY_CHANGED", json!({ "revoked": "closed", "chats": count }));
+                Ok(Reply::Done)
+            }
             Command::Forget { session_id } => {
                 let session = self.known(&session_id)?;
                 self.broker.forget_chat(&session);

@@ -37,4 +37,13 @@ export const chats = {
   'chats.offered': 'Für den nächsten Chat',
   'chats.offered.withdraw': 'Zurückziehen',
   'chats.offered.more': 'Dem nächsten Chat, der nach einem Ordner fragt, wird dieser angeboten. Sie bestätigen das dann noch.',
+  'chats.asleep': 'Gerade ist kein Chat offen',
+  'chats.asleep.more.one': 'Die Plattform kann 1 Chat wieder öffnen, in seinem Ordner. „Vergessen“ nimmt den Ordner endgültig zurück.',
+  'chats.asleep.more.other': 'Die Plattform kann {count} Chats wieder öffnen, jeden in seinem Ordner. „Vergessen“ nimmt einen Ordner endgültig zurück.',
+  'chats.closed': 'Geschlossen',
+  'chats.closed.one': '1 geschlossener Chat, den die Plattform wieder öffnen kann',
+  'chats.closed.other': '{count} geschlossene Chats, die die Plattform wieder öffnen kann',
+  'chats.closed.more': 'Ihre Ordner wurden mit Ihrem Ja angehängt, und das gilt noch. Vergessen Sie einen Chat, dann kann nur eine neue Frage an Sie ihm einen Ordner geben.',
+  'chats.closed.forget': 'Alle geschlossenen Chats vergessen',
+  'chats.closed.sure': 'Diese Ordner endgültig von allen geschlossenen Chats zurücknehmen? Änderungen darin bleiben und lassen sich weiter zurücknehmen.',
 } as const;

@@ -37,4 +37,13 @@ export const chats = {
   'chats.offered': 'For the next chat',
   'chats.offered.withdraw': 'Withdraw',
   'chats.offered.more': 'The next chat that asks for a folder gets this one offered. You still confirm it then.',
+  'chats.asleep': 'No chat is open right now',
+  'chats.asleep.more.one': 'The platform may open 1 chat again, in its folder. “Forget” takes the folder back for good.',
+  'chats.asleep.more.other': 'The platform may open {count} chats again, each in its folder. “Forget” takes a folder back for good.',
+  'chats.closed': 'Closed',
+  'chats.closed.one': '1 closed chat that the platform may open again',
+  'chats.closed.other': '{count} closed chats that the platform may open again',
+  'chats.closed.more': 'Their folders were attached with your yes, and that yes still holds. Forget a chat, and only a new question to you can attach a folder to it.',
+  'chats.closed.forget': 'Forget all closed chats',
+  'chats.closed.sure': 'Take these folders back for good from all closed chats? What was changed in them stays and can still be taken back.',
 } as const;
