@@ -9,13 +9,15 @@ use drawbridge_engine::{Command, EngineHandle};
 use tauri::{AppHandle, Manager};
 
 use crate::prefs::PrefsDesk;
-use crate::words::{Language, Word};
+use crate::words::{Language, Word, say};
 use crate::{dialogs, shell, window};
 
 /// Makes `WebKit` draw without DMA-BUF, which is what fails on those machines.
 pub(crate) const PLAIN_DRAWING: &str = "WEBKIT_DISABLE_DMABUF_RENDERER";
 /// Most characters of a question that a dialog shows whole. What is longer can only be denied there.
 const DIALOG_CHARS: usize = 3_000;
+/// Most blanks in a row that are shown as they are.
+const BLANKS_MAX: usize = 8;
 /// The picture follows an answer within a fraction of this.
 const PICTURE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -106,7 +108,7 @@ async fn put(app: &AppHandle, engine: &EngineHandle, prompt: &PromptView) {
         tracing::info!(code = error.code, "a question was over before it was asked");
         return;
     }
-    let (text, whole) = question(prompt, say(Word::AskTooLong));
+    let (text, whole) = question(prompt, Language::of(app));
     let allow = whole.then(|| say(Word::AllowOnce));
     let allowed = dialogs::allow_or_deny(app, say(Word::AskTitle), &text, allow, say(Word::Deny)).await;
     let answer = if allowed { PromptAnswer::AllowOnce } else { PromptAnswer::Deny };
@@ -116,16 +118,17 @@ async fn put(app: &AppHandle, engine: &EngineHandle, prompt: &PromptView) {
 }
 
 /// Writes a question out. False: not all of it fits, so it can only be denied here.
-fn question(prompt: &PromptView, too_long: &str) -> (String, bool) {
-    let mut text = format!("{}\n", prompt.summary);
+fn question(prompt: &PromptView, language: Language) -> (String, bool) {
+    let told = |text: &str| blanks_told(text, language);
+    let mut text = format!("{}\n", told(&prompt.summary));
     for word in &prompt.argv {
-        text.push_str(&format!("\n[{word}]"));
+        text.push_str(&format!("\n[{}]", told(word)));
     }
     let facts = prompt.details.iter().map(|detail| (detail.label.as_str(), detail.value.as_str()));
     let folder = [("folder", prompt.folder.as_deref().unwrap_or_default())];
     let place = [("platform", prompt.platform.as_str()), ("chat", prompt.session_id.as_deref().unwrap_or_default())];
     for (label, value) in facts.chain(folder).chain(place).filter(|(_, value)| !value.is_empty()) {
-        text.push_str(&format!("\n{label}: {value}"));
+        text.push_str(&format!("\n{}: {}", told(label), told(value)));
     }
     for line in prompt.diff.iter().flat_map(|diff| &diff.lines) {
         let mark = match line.kind.as_str() {
@@ -134,13 +137,38 @@ fn question(prompt: &PromptView, too_long: &str) -> (String, bool) {
             "skipped" => "…",
             _ => " ",
         };
-        text.push_str(&format!("\n{mark} {}", line.text));
+        text.push_str(&format!("\n{mark} {}", told(&line.text)));
     }
-    let whole = text.chars().count() <= DIALOG_CHARS && !prompt.diff.as_ref().is_some_and(|diff| diff.cut);
+    let cut = prompt.cut || prompt.diff.as_ref().is_some_and(|diff| diff.cut);
+    let whole = !cut && text.chars().count() <= DIALOG_CHARS;
     if !whole {
+        let too_long = Word::AskTooLong.text(language);
         text = format!("{}\n\n{too_long}", text.chars().take(DIALOG_CHARS).collect::<String>());
     }
     (text, whole)
+}
+
+/// Says how many blanks follow each other where they are many, since they would push out of sight what comes after them.
+fn blanks_told(text: &str, language: Language) -> String {
+    let mut told = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let same = |c: char| is_blank(c) == is_blank(first);
+        let (run, after) = rest.split_at(rest.find(|c| !same(c)).unwrap_or(rest.len()));
+        let count = run.chars().count();
+        if is_blank(first) && count > BLANKS_MAX {
+            told.push_str(&say(language, Word::Blanks, &[("n", &count.to_string())]));
+        } else {
+            told.push_str(run);
+        }
+        rest = after;
+    }
+    told
+}
+
+/// Also the letters of Braille and Hangul that look like nothing.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{2800}' | '\u{3164}' | '\u{115f}' | '\u{1160}' | '\u{ffa0}')
 }
 
 #[cfg(test)]
@@ -166,7 +194,7 @@ mod tests {
         prompt.diff = Some(DiffView { lines: vec![line], ..DiffView::default() });
         prompt.argv = vec!["cargo".to_owned(), "test --all".to_owned()];
 
-        let (text, whole) = question(&prompt, "too long");
+        let (text, whole) = question(&prompt, Language::English);
 
         assert!(whole);
         assert_eq!(
@@ -177,13 +205,32 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_whole_cannot_be_allowed() {
-        let (text, whole) = question(&asked(&"ü".repeat(1_000_000)), "This is too long to allow here.");
+        let (text, whole) = question(&asked(&"ü".repeat(1_000_000)), Language::English);
         assert!(!whole);
-        assert!(text.ends_with("This is too long to allow here."), "{}", &text[text.len() - 60..]);
+        let end = Word::AskTooLong.text(Language::English);
+        assert!(text.ends_with(end), "{}", &text[text.len() - 90..]);
         assert!(text.chars().count() < 3_100);
 
         let mut cut = asked("x");
         cut.diff = Some(DiffView { cut: true, ..DiffView::default() });
-        assert!(!question(&cut, "").1);
+        assert!(!question(&cut, Language::English).1);
+
+        // The engine takes no other answer to it.
+        let (text, whole) = question(&PromptView { cut: true, ..asked("x") }, Language::English);
+        assert!(!whole && text.ends_with(end), "{text}");
+    }
+
+    #[test]
+    fn blanks_push_nothing_out_of_sight() {
+        let mut prompt = asked(&format!("echo hello{};{}rm -rf ~", " ".repeat(2_900), "\u{a0}\u{2003}\t".repeat(3)));
+        prompt.argv = vec![format!("a{}b", " ".repeat(8)), " ".repeat(9), "\u{3164}".repeat(40)];
+
+        let (text, whole) = question(&prompt, Language::English);
+
+        assert!(whole);
+        assert!(text.contains("program: echo hello⟨2900 blanks⟩;⟨9 blanks⟩rm -rf ~\n"), "{text}");
+        assert!(text.contains("\n[a        b]\n[⟨9 blanks⟩]\n[⟨40 blanks⟩]\n"), "{text}");
+        assert_eq!(blanks_told(&" ".repeat(12), Language::German), "⟨12 Leerzeichen⟩");
+        assert_eq!(blanks_told("", Language::English), "");
     }
 }

@@ -140,6 +140,7 @@ words! {
     AskTitle: "Drawbridge: an agent asks", "Drawbridge: Ein Agent fragt";
     AllowOnce: "Allow once", "Einmal erlauben";
     AskTooLong: "This question is too long to be read here, so it can only be denied here.", "Diese Frage ist zu lang, um sie hier zu lesen. Darum lässt sie sich hier nur ablehnen.";
+    Blanks: "⟨{n} blanks⟩", "⟨{n} Leerzeichen⟩";
     BlankTitle: "Drawbridge cannot draw its window", "Drawbridge kann sein Fenster nicht zeichnen";
     Blank: "Its window stays blank on this computer, also with the plainest way of drawing. Drawbridge guards this computer all the same: questions come as plain dialogs like this one, and the tray menu and the command drawbridge work as always.\n\nAn update of the graphics driver or of WebKitGTK may help. Then quit Drawbridge and start it again.", "Das Fenster bleibt auf diesem Computer leer, auch mit der einfachsten Art zu zeichnen. Drawbridge schützt den Computer trotzdem: Fragen kommen als einfache Dialoge wie dieser, und das Menü im Infobereich und der Befehl drawbridge arbeiten wie immer.\n\nEine Aktualisierung des Grafiktreibers oder von WebKitGTK kann helfen. Beenden Sie Drawbridge danach und starten Sie es neu.";
 }
