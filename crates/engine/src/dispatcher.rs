@@ -146,6 +146,11 @@ impl Dispatcher {
                         ctx.shown = granted.expected;
                         (granted.permit, Some(Bound { sealed: granted.sealed, folder: granted.folder }))
                     }
+                    // A person's no is the reason then, and not that they were asked.
+                    Err(OpError::Declined { power }) => {
+                        let no = Explanation::new(Decision::Deny, Rule::Answered { power });
+                        return (Err(OpError::Declined { power }), Some(no));
+                    }
                     Err(error) => return (Err(error), Some(explanation)),
                 }
             }

@@ -91,6 +91,7 @@ fn sentence(decision: Decision, rule: &Rule) -> String {
         Rule::CommandRule { id, .. } => format!("you always allow this command (rule {id})"),
         Rule::ChatAllowance { power } => format!("you allowed {power} for this chat"),
         Rule::NobodyToAsk { power } => format!("the power {power} is set to ask, and nobody can be asked here"),
+        Rule::Answered { .. } if decision == Decision::Deny => "you answered the question with no".to_owned(),
         Rule::Answered { .. } => "you answered the question with yes".to_owned(),
     }
 }

@@ -28,7 +28,11 @@ export const about = (act: ActivityRow): string =>
 
 /** Why it did not work; nothing when it did. */
 export const failure = (act: ActivityRow): string | undefined =>
-  act.ok ? undefined : t('activity.failed', { reason: named(`refused.${act.error_code}`, act.error_code ?? t('activity.unknown')) });
+  act.ok
+    ? undefined
+    : act.why?.decision === 'ask'
+      ? t('activity.waiting')
+      : t('activity.failed', { reason: named(`refused.${act.error_code}`, act.error_code ?? t('activity.unknown')) });
 
 /** Why it was allowed or refused, where that is what decided. */
 export function reason(act: ActivityRow): string | undefined {

@@ -11,5 +11,5 @@ export function why(reason: WhyView | ExplainView): string {
     by: by ?? '',
   };
   const engines = 'text' in reason ? reason.text : reason.why;
-  return [`why.${rule}`, `why.${rule}.${mode}`, `why.${rule}.${mode}.${decision}`].reduce((words, key) => named(key, words, places), engines);
+  return [`why.${rule}`, `why.${rule}.${decision}`, `why.${rule}.${mode}`, `why.${rule}.${mode}.${decision}`].reduce((words, key) => named(key, words, places), engines);
 }

@@ -119,6 +119,8 @@ export const activity = {
   'why.command_rule': 'Diesen Befehl haben Sie immer erlaubt.',
   'why.chat_allowance': 'Sie haben „{power}“ für diesen Chat erlaubt.',
   'why.nobody_to_ask': 'Für „{power}“ muss gefragt werden, und niemand war da, der antworten konnte.',
+  'why.answered.deny': 'Sie haben die Frage mit Nein beantwortet.',
+  'activity.waiting': 'Nicht ausgeführt: kein Ja kam rechtzeitig. Die Plattform kann noch einmal fragen.',
   'why.answered': 'Sie haben die Frage mit Ja beantwortet.',
 
   'record.close': 'Schließen',

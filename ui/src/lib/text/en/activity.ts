@@ -119,6 +119,8 @@ export const activity = {
   'why.command_rule': 'You always allow this command.',
   'why.chat_allowance': 'You allowed “{power}” for this chat.',
   'why.nobody_to_ask': '“{power}” has to be asked for, and nobody could be asked.',
+  'why.answered.deny': 'You answered the question with no.',
+  'activity.waiting': 'Not done: no yes came in time. The platform may ask again.',
   'why.answered': 'You answered the question with yes.',
 
   'record.close': 'Close',
