@@ -12,6 +12,7 @@ setup:
 ui: setup
 	@cd ui && npm run --silent build
 
+run: export SETUP_FOR := run
 run: ui
 	@cargo build --locked -p drawbridge-cli -p drawbridge-desktop
 	@scripts/run.sh

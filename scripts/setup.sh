@@ -36,6 +36,9 @@ if [ ! ui/node_modules/.package-lock.json -nt ui/package-lock.json ]; then
   (cd ui && npm ci --no-fund --no-audit)
 fi
 
-for tool in cargo-nextest cargo-deny; do
-  command -v "$tool" >/dev/null || cargo install --locked --root "$TOOLS" "$tool"
-done
+# Whoever only wants to run it need not wait until the tools of the tests are built.
+if [ "${SETUP_FOR:-}" != run ]; then
+  for tool in cargo-nextest cargo-deny; do
+    command -v "$tool" >/dev/null || cargo install --locked --root "$TOOLS" "$tool"
+  done
+fi
