@@ -224,7 +224,7 @@ def denies(tray, platform, notifier, machine):
     assert tray.labels(question) == ["Show the question", "Deny"], tray.labels(question)
     until("the icon calls", lambda: tray.pixels() != calm)
     told = until("a notification", lambda: notifier.shown("An agent asks"))[0]
-    assert "attach a folder" in told["body"] and told["actions"] == ["default", "Show"], told
+    assert told["body"] == "Nothing happens until you answer." and told["actions"] == ["default", "Show"], told
     tray.click("Question: ", "Deny")
     refused = asked.exception(timeout=60)
     assert refused is not None, "the platform got the folders"
@@ -279,7 +279,7 @@ def shows(tray, platform, notifier, program, chat, machine):
     tray.click("Question: ", "Show the question")
     until("the window for questions", lambda: windows(program, "asks"))
     told = until("its notification", lambda: notifier.shown("An agent asks")[before + 1 :])[0]
-    assert "run a command" in told["body"] and "sleep" not in told["body"], told
+    assert told["body"] == "Nothing happens until you answer.", told
     notifier.click(told["id"])
     tray.click("Question: ", "Deny")
     assert asked.exception(timeout=60) is not None
@@ -296,7 +296,8 @@ def stops(tray, platform, notifier, chat):
     subprocess.run(["xdotool", "key", "ctrl+alt+shift+r"], check=True)
     tray.sees("Raised: nothing can act")
     assert running.exception(timeout=60) is not None, "the command went on"
-    until("a key pressed by accident is told", lambda: notifier.shown("The bridge is raised"))
+    told = until("a key pressed by accident is told", lambda: notifier.shown("The bridge is raised"))[0]
+    assert told["body"].startswith("You raised it with the hot key"), told
     # The key never lowers.
     subprocess.run(["xdotool", "key", "ctrl+alt+shift+r"], check=True)
     assert not bool(tray.line("Raise the bridge")[1].get("enabled", True))

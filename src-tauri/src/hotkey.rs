@@ -187,6 +187,7 @@ mod x11 {
             return;
         }
         let raising = Arc::clone(raising);
+        crate::notify::raised_by_key();
         tauri::async_runtime::spawn(async move {
             if let Err(error) = engine.send(Command::SetRaised { raised: true }).await {
                 tracing::error!(code = error.code, "the key could not raise the bridge");

@@ -2,14 +2,13 @@
 //!
 //! A courtesy and no more. Nothing waits for them, consent least of all: each is handed over on a task of its own with a
 //! limit, and a desktop that shows none costs one line in the log and one in the tray's menu. They name what happened, never
-//! contents; of a question they show the one sentence that the engine made safe.
+//! contents; of a question they say only that it waits.
 
 mod news;
 mod post;
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use drawbridge_engine::EngineHandle;
 use drawbridge_engine::prefs::Prefs;
@@ -19,15 +18,24 @@ use tokio::sync::watch;
 
 use crate::words::Language;
 use crate::{around, window};
-use news::{News, Step, Topic};
+use news::{News, Raiser, Step, Topic};
 use post::{Posted, post};
 
-/// Somebody in this program has just raised the bridge, so nobody has to be told.
-static RAISED_HERE: AtomicBool = AtomicBool::new(false);
+/// Who raises the bridge just now.
+static RAISER: Mutex<Raiser> = Mutex::new(Raiser::Elsewhere);
 
 /// Says that the person raises the bridge here and sees that it happens.
 pub(crate) fn raised_here() {
-    RAISED_HERE.store(true, Ordering::Release);
+    set_raiser(Raiser::Here);
+}
+
+/// Says that the person's hot key raises the bridge.
+pub(crate) fn raised_by_key() {
+    set_raiser(Raiser::Key);
+}
+
+fn set_raiser(raiser: Raiser) -> Raiser {
+    std::mem::replace(&mut *RAISER.lock().unwrap_or_else(PoisonError::into_inner), raiser)
 }
 
 /// Starts telling. What comes back says whether the desktop failed to show a notification that was wanted.
@@ -50,11 +58,9 @@ async fn follow(
     loop {
         let wanted = prefs.borrow_and_update().clone();
         let snapshot = Arc::clone(&snapshots.borrow_and_update());
-        let here = RAISED_HERE.load(Ordering::Acquire);
-        let steps = news.follow(&snapshot, here);
-        if snapshot.raised {
-            RAISED_HERE.store(false, Ordering::Release);
-        }
+        // It counts for the picture that shows it.
+        let raiser = if snapshot.raised { set_raiser(Raiser::Elsewhere) } else { Raiser::Elsewhere };
+        let steps = news.follow(&snapshot, raiser);
         if !wanted.notifications {
             open.drain().for_each(|(_, posted)| posted.close());
             broken.send_replace(false);

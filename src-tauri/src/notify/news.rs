@@ -1,9 +1,8 @@
 //! What is news in a picture, as a value.
 
-use drawbridge_core::{escape_outside_text, shorten_middle};
 use drawbridge_engine::view::{AccountState, LinkState, Snapshot};
 
-use crate::words::{Language, Word, say};
+use crate::words::{Language, Word};
 
 /// What a notification is about. There is at most one of each on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,17 +19,13 @@ pub(super) enum Topic {
     Log,
 }
 
-/// What is told about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
-    /// The sentence of a question.
-    Question(String),
-    /// A heading and what it means.
-    Said(Word, Word),
-}
+/// What is told about it: a heading and what it means. Never words from outside: they know no language, and what a question
+/// is about belongs into the window that shows all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct What(pub(super) Word, pub(super) Word);
 
 /// What to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// Shows this, in the place of what was shown about it.
     Tell(Topic, What),
@@ -38,11 +33,23 @@ pub(super) enum Step {
     Close(Topic),
 }
 
+/// Who raised the bridge, as far as this program knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Raiser {
+    /// Somebody else, such as the command line.
+    #[default]
+    Elsewhere,
+    /// The person, in this program, where it is seen.
+    Here,
+    /// The person's hot key, perhaps by accident.
+    Key,
+}
+
 /// Heading and body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Text {
-    pub(super) heading: String,
-    pub(super) body: String,
+    pub(super) heading: &'static str,
+    pub(super) body: &'static str,
     pub(super) show: &'static str,
 }
 
@@ -58,30 +65,22 @@ pub(super) struct News {
     log: bool,
 }
 
-/// Longest sentence, in characters.
-const SENTENCE_MAX: usize = 160;
-
 impl News {
-    /// Takes the newest picture. `raised_here`: if it is raised, then by the person in this program.
-    pub(super) fn follow(&mut self, snapshot: &Snapshot, raised_here: bool) -> Vec<Step> {
+    /// Takes the newest picture. `raiser`: who raised if it is raised.
+    pub(super) fn follow(&mut self, snapshot: &Snapshot, raiser: Raiser) -> Vec<Step> {
         let mut steps = Vec::new();
         let first = snapshot.prompts.first();
         if self.question != first.map(|prompt| prompt.id) {
             self.question = first.map(|prompt| prompt.id);
-            steps.push(first.map_or(Step::Close(Topic::Question), |prompt| {
-                Step::Tell(Topic::Question, What::Question(prompt.summary.clone()))
-            }));
+            steps.push(match first {
+                Some(_) => Step::Tell(Topic::Question, What(Word::TellQuestion, Word::TellQuestionBody)),
+                None => Step::Close(Topic::Question),
+            });
         }
         // A start that is raised is as the person left it.
-        let raised_silently = raised_here || !self.began;
-        turned(
-            &mut self.raised,
-            snapshot.raised,
-            &mut steps,
-            Topic::Raised,
-            !raised_silently,
-            (Word::TellRaised, Word::TellRaisedBody),
-        );
+        let raised_silently = raiser == Raiser::Here || !self.began;
+        let how = if raiser == Raiser::Key { Word::TellRaisedKeyBody } else { Word::TellRaisedBody };
+        turned(&mut self.raised, snapshot.raised, &mut steps, Topic::Raised, !raised_silently, (Word::TellRaised, how));
         // While raised nothing is linked anyway.
         let halted = snapshot.link.state == LinkState::Halted && !snapshot.raised;
         let refused = snapshot.account.state == AccountState::Refused;
@@ -104,7 +103,7 @@ impl News {
 
 fn turned(was: &mut bool, is: bool, steps: &mut Vec<Step>, topic: Topic, loud: bool, (heading, body): (Word, Word)) {
     match (std::mem::replace(was, is), is) {
-        (false, true) if loud => steps.push(Step::Tell(topic, What::Said(heading, body))),
+        (false, true) if loud => steps.push(Step::Tell(topic, What(heading, body))),
         (true, false) => steps.push(Step::Close(topic)),
         _ => {}
     }
@@ -112,17 +111,8 @@ fn turned(was: &mut bool, is: bool, steps: &mut Vec<Step>, topic: Topic, loud: b
 
 impl What {
     /// The words for it.
-    pub(super) fn text(&self, language: Language) -> Text {
-        let (heading, body) = match self {
-            Self::Question(sentence) => {
-                // Bodies are read as markup by most desktops.
-                let safe = shorten_middle(&escape_outside_text(sentence), SENTENCE_MAX);
-                let plain = safe.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-                (Word::TellQuestion, say(language, Word::TellQuestionBody, &[("summary", &plain)]))
-            }
-            Self::Said(heading, body) => (*heading, body.text(language).to_owned()),
-        };
-        Text { heading: heading.text(language).to_owned(), body, show: Word::TellShow.text(language) }
+    pub(super) fn text(self, language: Language) -> Text {
+        Text { heading: self.0.text(language), body: self.1.text(language), show: Word::TellShow.text(language) }
     }
 }
 

@@ -10,19 +10,17 @@ fn asks(prompts: Vec<PromptView>) -> Snapshot {
     Snapshot { prompts, ..Snapshot::default() }
 }
 
-fn told(id: Topic, summary: &str) -> Vec<Step> {
-    vec![Step::Tell(id, What::Question(summary.to_owned()))]
-}
+const ASKS: Step = Step::Tell(Topic::Question, What(Word::TellQuestion, Word::TellQuestionBody));
 
 #[test]
 fn a_question_is_told_once_and_taken_away_when_it_is_answered() {
     let mut news = News::default();
     let one = asks(vec![question(7, "The agent wants to run a command")]);
 
-    assert_eq!(news.follow(&one, false), told(Topic::Question, "The agent wants to run a command"));
-    assert_eq!(news.follow(&one, false), []);
-    assert_eq!(news.follow(&asks(Vec::new()), false), [Step::Close(Topic::Question)]);
-    assert_eq!(news.follow(&asks(Vec::new()), false), []);
+    assert_eq!(news.follow(&one, Raiser::Elsewhere), [ASKS]);
+    assert_eq!(news.follow(&one, Raiser::Elsewhere), []);
+    assert_eq!(news.follow(&asks(Vec::new()), Raiser::Elsewhere), [Step::Close(Topic::Question)]);
+    assert_eq!(news.follow(&asks(Vec::new()), Raiser::Elsewhere), []);
 }
 
 #[test]
@@ -30,24 +28,29 @@ fn a_flood_of_questions_is_one_notification_at_a_time() {
     let mut news = News::default();
     let many: Vec<PromptView> = (1..=16).map(|id| question(id, &format!("Question {id}"))).collect();
 
-    assert_eq!(news.follow(&asks(many.clone()), false), told(Topic::Question, "Question 1"));
-    assert_eq!(news.follow(&asks(many[1..].to_vec()), false), told(Topic::Question, "Question 2"));
+    assert_eq!(news.follow(&asks(many.clone()), Raiser::Elsewhere), [ASKS]);
+    assert_eq!(news.follow(&asks(many[..4].to_vec()), Raiser::Elsewhere), []);
+    assert_eq!(news.follow(&asks(many[1..].to_vec()), Raiser::Elsewhere), [ASKS]);
 }
 
 #[test]
-fn only_a_stop_from_elsewhere_is_news() {
+fn a_stop_is_told_by_who_raised_unless_the_person_saw_it() {
+    use Raiser::{Elsewhere, Here, Key};
     let raised = Snapshot { raised: true, ..Snapshot::default() };
     let lowered = Snapshot::default();
-    let news_of = |pictures: &[(&Snapshot, bool)]| {
+    let news_of = |pictures: &[(&Snapshot, Raiser)]| {
         let mut news = News::default();
-        pictures.iter().flat_map(|(picture, here)| news.follow(picture, *here)).collect::<Vec<_>>()
+        pictures.iter().flat_map(|(picture, raiser)| news.follow(picture, *raiser)).collect::<Vec<_>>()
     };
-    let tell = Step::Tell(Topic::Raised, What::Said(Word::TellRaised, Word::TellRaisedBody));
+    let tell = Step::Tell(Topic::Raised, What(Word::TellRaised, Word::TellRaisedBody));
+    let by_key = Step::Tell(Topic::Raised, What(Word::TellRaised, Word::TellRaisedKeyBody));
 
-    assert_eq!(news_of(&[(&lowered, false), (&raised, false)]), std::slice::from_ref(&tell));
-    assert_eq!(news_of(&[(&lowered, false), (&raised, true)]), []);
-    assert_eq!(news_of(&[(&raised, false)]), [], "the program starts as it was left");
-    assert_eq!(news_of(&[(&lowered, false), (&raised, false), (&lowered, false)]), [tell, Step::Close(Topic::Raised)]);
+    assert_eq!(news_of(&[(&lowered, Elsewhere), (&raised, Elsewhere)]), [tell]);
+    assert_eq!(news_of(&[(&lowered, Elsewhere), (&raised, Key)]), [by_key]);
+    assert_eq!(news_of(&[(&lowered, Elsewhere), (&raised, Here)]), []);
+    assert_eq!(news_of(&[(&raised, Elsewhere)]), [], "the program starts as it was left");
+    let pictures = [(&lowered, Elsewhere), (&raised, Elsewhere), (&lowered, Elsewhere)];
+    assert_eq!(news_of(&pictures), [tell, Step::Close(Topic::Raised)]);
 }
 
 #[test]
@@ -56,13 +59,13 @@ fn a_refused_sign_in_is_one_notification_though_the_link_ends_with_it() {
     let link = LinkView { state: LinkState::Halted, reason: None };
     let mut news = News::default();
 
-    let steps = news.follow(&Snapshot { account, link: link.clone(), ..Snapshot::default() }, false);
-    assert_eq!(steps, [Step::Tell(Topic::SignIn, What::Said(Word::TellRefused, Word::TellRefusedBody))]);
+    let steps = news.follow(&Snapshot { account, link: link.clone(), ..Snapshot::default() }, Raiser::Elsewhere);
+    assert_eq!(steps, [Step::Tell(Topic::SignIn, What(Word::TellRefused, Word::TellRefusedBody))]);
 
-    let steps = news.follow(&Snapshot { link, ..Snapshot::default() }, false);
+    let steps = news.follow(&Snapshot { link, ..Snapshot::default() }, Raiser::Elsewhere);
     assert_eq!(
         steps,
-        [Step::Tell(Topic::Link, What::Said(Word::TellHalted, Word::TellHaltedBody)), Step::Close(Topic::SignIn)]
+        [Step::Tell(Topic::Link, What(Word::TellHalted, Word::TellHaltedBody)), Step::Close(Topic::SignIn)]
     );
 }
 
@@ -71,19 +74,18 @@ fn a_log_that_cannot_be_written_is_told_until_it_can() {
     let audit = AuditView { unavailable: true, ..AuditView::default() };
     let mut news = News::default();
 
-    let steps = news.follow(&Snapshot { audit, ..Snapshot::default() }, false);
+    let steps = news.follow(&Snapshot { audit, ..Snapshot::default() }, Raiser::Elsewhere);
 
-    assert_eq!(steps, [Step::Tell(Topic::Log, What::Said(Word::TellLog, Word::TellLogBody))]);
-    assert_eq!(news.follow(&Snapshot::default(), false), [Step::Close(Topic::Log)]);
+    assert_eq!(steps, [Step::Tell(Topic::Log, What(Word::TellLog, Word::TellLogBody))]);
+    assert_eq!(news.follow(&Snapshot::default(), Raiser::Elsewhere), [Step::Close(Topic::Log)]);
 }
 
 #[test]
-fn a_name_from_outside_is_neither_markup_nor_reversed_nor_endless() {
-    let sentence = format!("The agent wants to read <b>\u{202e}x</b>&{}", "é".repeat(100_000));
+fn a_question_is_told_in_one_language() {
+    let what = What(Word::TellQuestion, Word::TellQuestionBody);
 
-    let text = What::Question(sentence).text(Language::English);
-
-    assert!(text.body.contains("&lt;b&gt;\\u{202E}x&lt;/b&gt;&amp;"), "{}", text.body);
-    assert!(text.body.chars().count() < 300);
-    assert_eq!((text.heading.as_str(), text.show), ("An agent asks", "Show"));
+    let english = what.text(Language::English);
+    assert_eq!((english.heading, english.body), ("An agent asks", "Nothing happens until you answer."));
+    let german = what.text(Language::German);
+    assert_eq!((german.heading, german.body), ("Ein Agent fragt", "Bis zu Ihrer Antwort geschieht nichts."));
 }

@@ -61,8 +61,8 @@ fn notification(text: &Text, urgent: bool) -> Notification {
     notification
         .appname("Drawbridge")
         .icon("drawbridge-desktop")
-        .summary(&text.heading)
-        .body(&text.body)
+        .summary(text.heading)
+        .body(text.body)
         .action("default", text.show)
         .timeout(if urgent { Timeout::Never } else { Timeout::Default });
     notification

@@ -121,9 +121,10 @@ words! {
 
     // Notifications.
     TellQuestion: "An agent asks", "Ein Agent fragt";
-    TellQuestionBody: "{summary}\nNothing happens until you answer.", "{summary}\nBis zu Ihrer Antwort geschieht nichts.";
+    TellQuestionBody: "Nothing happens until you answer.", "Bis zu Ihrer Antwort geschieht nichts.";
     TellRaised: "The bridge is raised", "Die Brücke ist oben";
     TellRaisedBody: "Everything has been stopped from elsewhere. Lower the bridge in Drawbridge when agents may act again.", "Alles wurde von anderer Stelle angehalten. Lassen Sie die Brücke in Drawbridge herunter, wenn Agenten wieder handeln dürfen.";
+    TellRaisedKeyBody: "You raised it with the hot key, and everything has been stopped. Lower the bridge in Drawbridge when agents may act again.", "Sie haben sie mit der Tastenkombination hochgezogen, und alles wurde angehalten. Lassen Sie die Brücke in Drawbridge herunter, wenn Agenten wieder handeln dürfen.";
     TellHalted: "The link to the platform has ended", "Die Verbindung zur Plattform ist beendet";
     TellHaltedBody: "Drawbridge does not connect again by itself. Open it to see why and to connect.", "Drawbridge verbindet sich nicht von selbst neu. Öffnen Sie es, um den Grund zu sehen und neu zu verbinden.";
     TellRefused: "The platform refused the sign-in", "Die Plattform hat die Anmeldung abgelehnt";
