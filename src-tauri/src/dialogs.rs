@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use drawbridge_engine::CommandError;
 use rfd::{AsyncFileDialog, AsyncMessageDialog, MessageLevel};
-use tauri::{AppHandle, WebviewWindow};
+use tauri::{AppHandle, Manager as _, WebviewWindow};
 
-use crate::window;
+use crate::window::prompt::Beneath;
 
 /// Lets the person pick a folder, above this window if there is one. None: they did not.
 ///
@@ -21,7 +21,7 @@ pub(crate) async fn pick_folder(
     start: Option<&Path>,
 ) -> Result<Option<String>, CommandError> {
     let dialog = files(parent, title, start);
-    let _beneath = parent.map(Beneath::the_dialog);
+    let _beneath = parent.map(|window| Beneath::a_dialog(window.app_handle()));
     dialog.pick_folder().await.map(|picked| text(picked.path())).transpose()
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn pick_folder(
 /// `bad_name` for a place whose name cannot be written as text.
 pub(crate) async fn save_file(parent: &WebviewWindow, title: &str, name: &str) -> Result<Option<String>, CommandError> {
     let dialog = files(Some(parent), title, None).set_file_name(name);
-    let _beneath = Beneath::the_dialog(parent);
+    let _beneath = Beneath::a_dialog(parent.app_handle());
     dialog.save_file().await.map(|picked| text(picked.path())).transpose()
 }
 
@@ -94,26 +94,6 @@ fn text(path: &Path) -> Result<String, CommandError> {
             "The name of this folder cannot be written as text. Rename it, or pick another one.",
         )
     })
-}
-
-/// Keeps the window for questions from covering a dialog while it is open.
-struct Beneath<'a>(&'a WebviewWindow);
-
-impl<'a> Beneath<'a> {
-    fn the_dialog(window: &'a WebviewWindow) -> Self {
-        if window.label() == window::PROMPT {
-            let _ = window.set_always_on_top(false);
-        }
-        Self(window)
-    }
-}
-
-impl Drop for Beneath<'_> {
-    fn drop(&mut self) {
-        if self.0.label() == window::PROMPT {
-            let _ = self.0.set_always_on_top(true);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The window for questions: small, above all others, there as long as a question waits.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use drawbridge_engine::view::{PromptAnswer, Snapshot};
 use drawbridge_engine::{Command, EngineHandle};
-use tauri::{AppHandle, Manager, UserAttentionType};
+use tauri::{AppHandle, Manager, UserAttentionType, WebviewWindow};
 
 use super::PROMPT;
 use crate::prefs::PrefsDesk;
@@ -14,6 +16,65 @@ const SIZE: (f64, f64) = (560.0, 520.0);
 const SCREEN_PART: f64 = 0.9;
 /// The smallest size at which the buttons are all there.
 const MIN_SIZE: (f64, f64) = (360.0, 320.0);
+
+/// Dialogs that are open above the window.
+static DIALOGS: Dialogs = Dialogs(AtomicUsize::new(0));
+
+/// Counts dialogs.
+#[derive(Debug)]
+struct Dialogs(AtomicUsize);
+
+impl Dialogs {
+    /// True: it is the first one.
+    fn opened(&self) -> bool {
+        self.0.fetch_add(1, Ordering::AcqRel) == 0
+    }
+
+    /// True: it was the last one.
+    fn closed(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    fn any(&self) -> bool {
+        self.0.load(Ordering::Acquire) > 0
+    }
+}
+
+/// Keeps the window from covering a dialog, as long as this lives: it lies above all others no more, also when a further
+/// question raises it.
+#[derive(Debug)]
+pub(crate) struct Beneath(AppHandle);
+
+impl Beneath {
+    /// For a dialog that is about to open.
+    pub(crate) fn a_dialog(app: &AppHandle) -> Self {
+        if DIALOGS.opened() {
+            settle(app);
+        }
+        Self(app.clone())
+    }
+}
+
+impl Drop for Beneath {
+    fn drop(&mut self) {
+        if DIALOGS.closed() {
+            settle(&self.0);
+        }
+    }
+}
+
+fn settle(app: &AppHandle) {
+    super::on_main(app, |app| {
+        if let Some(window) = app.get_webview_window(PROMPT) {
+            place(&window);
+        }
+    });
+}
+
+/// Above all others, unless a dialog is open. On the thread of the windows, so that the newest word counts.
+fn place(window: &WebviewWindow) {
+    let _ = window.set_always_on_top(!DIALOGS.any());
+}
 
 /// Follows the questions of the pictures.
 #[derive(Debug, Default)]
@@ -90,9 +151,12 @@ pub(crate) fn raise(app: &AppHandle) {
         if let Some(window) = window {
             let _ = window.unminimize();
             let _ = window.show();
-            let _ = window.set_always_on_top(true);
+            place(&window);
             let _ = window.request_user_attention(Some(UserAttentionType::Critical));
-            let _ = window.set_focus();
+            // With a dialog open the person is at work there.
+            if !DIALOGS.any() {
+                let _ = window.set_focus();
+            }
         }
     });
 }
@@ -148,6 +212,15 @@ mod tests {
     fn with(ids: &[u64]) -> Snapshot {
         let prompts = ids.iter().map(|id| PromptView { id: *id, ..PromptView::default() }).collect();
         Snapshot { prompts, ..Snapshot::default() }
+    }
+
+    #[test]
+    fn the_window_is_above_all_again_after_the_last_dialog() {
+        let dialogs = Dialogs(AtomicUsize::new(0));
+        assert!(!dialogs.any());
+        assert_eq!((dialogs.opened(), dialogs.opened()), (true, false));
+        assert!(!dialogs.closed() && dialogs.any());
+        assert!(dialogs.closed() && !dialogs.any());
     }
 
     #[test]
