@@ -74,9 +74,14 @@ def close(window):
     subprocess.run(["wmctrl", "-i", "-c", hex(int(window))], check=True)
 
 
-def escape(title):
-    dialog = until(title, lambda: windows(title))[0]
-    subprocess.run(["xdotool", "windowfocus", "--sync", dialog, "key", "--window", dialog, "Escape"], capture_output=True)
+def press(window, *keys):
+    for key in keys:
+        subprocess.run(["xdotool", "windowfocus", "--sync", window, "key", "--clearmodifiers", key], check=True)
+
+
+def place(window):
+    shape = subprocess.run(["xdotool", "getwindowgeometry", "--shell", window], capture_output=True, text=True, check=True)
+    return {name: int(value) for name, value in (line.split("=") for line in shape.stdout.splitlines())}
 
 
 def tray_only_and_second_start():
@@ -125,14 +130,43 @@ def page_stays_blank():
         program.says("starting once more with plain drawing")
         program.says("plain drawing: on")
         assert "true" in (pathlib.Path(program.state) / "window.json").read_text().split("plain_drawing", 1)[1][:8]
-        # The same process, started again once; then the system's own dialogs.
-        program.says("questions are asked by dialogs")
-        escape("an agent asks")
-        program.says("ANSWERED 1 Deny")
+        # The same process, started again once; then plain dialogs.
+        answers_dialog(program, "Deny", "Escape")
         # Then it says what has happened, once.
         close(until("the notice", lambda: windows("cannot draw its window"))[0])
         until("no dialog is left", lambda: not windows("cannot draw its window"))
         assert len(program.said("starting once more")) == 1, program.log()
+    # What a person types when it comes must not allow.
+    for keys in (["Return"], ["space"], ["Tab", "Tab", "Return"], ["Tab", "Return"]):
+        with Program("examples/fixture", "--hidden", "--ask=1", "--blank") as program:
+            answers_dialog(program, "Deny", *keys)
+    with Program("examples/fixture", "--hidden", "--ask=1", "--blank") as program:
+        allows_dialog(program)
+
+
+def answers_dialog(program, answer, *keys):
+    program.says("questions are asked by dialogs")
+    press(until("the dialog", lambda: windows("an agent asks"))[0], *keys)
+    program.says(f"ANSWERED 1 {answer}")
+
+
+def allows_dialog(program):
+    """The button of the right corner does nothing at first, and later it allows."""
+    program.says("questions are asked by dialogs")
+    dialog = until("the dialog", lambda: windows("an agent asks"))[0]
+    shape = place(dialog)
+    right, bottom = str(shape["WIDTH"] - 40), str(shape["HEIGHT"] - 18)
+    click = ["xdotool", "mousemove", "--window", dialog, right, bottom, "click", "1"]
+    subprocess.run(click, check=True)
+    assert not program.said("ANSWERED"), program.log()
+
+    def allowed():
+        # However long the question is: its end is seen.
+        press(dialog, "shift+Tab", "ctrl+End")
+        subprocess.run(click)
+        return program.said("ANSWERED 1 AllowOnce")
+
+    until("the answer", allowed)
 
 
 def main():
