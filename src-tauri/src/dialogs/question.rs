@@ -9,9 +9,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use gtk::prelude::*;
-use gtk::{Align, PolicyType, ResponseType, WrapMode, glib};
+use gtk::{PolicyType, ResponseType, WrapMode, glib};
 use tauri::AppHandle;
 use tokio::sync::oneshot;
+
+use crate::words::{Language, Word};
 
 /// Nothing can be allowed before: nobody has read it yet.
 const READ_AT_LEAST: Duration = Duration::from_millis(1_500);
@@ -27,7 +29,8 @@ pub(super) async fn ask(app: &AppHandle, title: &str, message: &str, allow: Opti
     let (answer, answered) = oneshot::channel();
     let [title, message, deny] = [title, message, deny].map(str::to_owned);
     let allow = allow.map(str::to_owned);
-    let shown = app.run_on_main_thread(move || show(&title, &message, allow.as_deref(), &deny, answer));
+    let read = Word::AskRead.text(Language::of(app));
+    let shown = app.run_on_main_thread(move || show(&title, &message, allow.as_deref().zip(Some(read)), &deny, answer));
     if let Err(error) = shown {
         tracing::error!(%error, "a question could not be shown and is denied");
         return false;
@@ -35,7 +38,8 @@ pub(super) async fn ask(app: &AppHandle, title: &str, message: &str, allow: Opti
     answered.await.unwrap_or(false)
 }
 
-fn show(title: &str, message: &str, allow: Option<&str>, deny: &str, answer: oneshot::Sender<bool>) {
+/// `allow`: the words on the button, and what has to be done before it can be pressed.
+fn show(title: &str, message: &str, allow: Option<(&str, &str)>, deny: &str, answer: oneshot::Sender<bool>) {
     let dialog = gtk::Dialog::new();
     dialog.set_title(title);
     dialog.set_keep_above(true);
@@ -47,14 +51,14 @@ fn show(title: &str, message: &str, allow: Option<&str>, deny: &str, answer: one
     let scroller = text(message);
     let content = dialog.content_area();
     content.set_border_width(MARGIN);
-    content.pack_start(&heading(title), false, false, 0);
-    content.pack_start(&scroller, true, true, MARGIN);
+    content.pack_start(&scroller, true, true, 0);
 
     let guard = Rc::new(Guard::default());
     let no = dialog.add_button(deny, ResponseType::Cancel);
-    if let Some(allow) = allow {
+    if let Some((allow, read)) = allow {
         let yes = dialog.add_button(allow, ResponseType::Accept);
         keep(&yes, &scroller, &guard);
+        content.pack_start(&line(read), false, false, MARGIN);
     }
     dialog.set_default_response(ResponseType::Cancel);
 
@@ -74,12 +78,12 @@ fn show(title: &str, message: &str, allow: Option<&str>, deny: &str, answer: one
     dialog.present();
 }
 
-fn heading(title: &str) -> gtk::Label {
-    let heading = gtk::Label::new(Some(title));
-    heading.set_line_wrap(true);
-    heading.set_halign(Align::Start);
-    heading.set_xalign(0.0);
-    heading
+/// A line of ours beneath the text.
+fn line(words: &str) -> gtk::Label {
+    let line = gtk::Label::new(Some(words));
+    line.set_line_wrap(true);
+    line.set_xalign(0.0);
+    line
 }
 
 /// The text as it is, every letter as wide as the others, in lines that break.

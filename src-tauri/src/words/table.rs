@@ -140,6 +140,7 @@ words! {
     ChooseExport: "Export the audit log", "Audit-Protokoll exportieren";
     AskTitle: "Drawbridge: an agent asks", "Drawbridge: Ein Agent fragt";
     AllowOnce: "Allow once", "Einmal erlauben";
+    AskRead: "Read it to the end: only then can it be allowed.", "Bis zum Ende lesen: Erst dann lässt es sich erlauben.";
     AskTooLong: "This question is too long to be read here, so it can only be denied here.", "Diese Frage ist zu lang, um sie hier zu lesen. Darum lässt sie sich hier nur ablehnen.";
     Blanks: "⟨{n} blanks⟩", "⟨{n} Leerzeichen⟩";
     BlankTitle: "Drawbridge cannot draw its window", "Drawbridge kann sein Fenster nicht zeichnen";
