@@ -125,7 +125,7 @@ def story(window, platform, folder):
     until("the tray says raised", lambda: "Raised: nothing can act" in tray.lines())
     window.picture("raised")
     tray.click("Lower the bridge")
-    window.sees("No agent has a folder")
+    window.sees("No chat is open right now")
     tray.click("Raise the bridge")
     window.sees("Nothing can act")
     tray.click("Open Drawbridge")

@@ -140,7 +140,7 @@ def story(window, keys, platform, folder):
     keys.press("space")
     assert window.invoke("snapshot", {})["raised"]
     keys.use("#lower")
-    window.sees("No agent has a folder")
+    window.sees("No chat is open right now")
     assert not window.invoke("snapshot", {})["raised"]
 
 
