@@ -61,6 +61,7 @@ fn show(title: &str, message: &str, allow: Option<(&str, &str)>, deny: &str, ans
         content.pack_start(&line(read), false, false, MARGIN);
     }
     dialog.set_default_response(ResponseType::Cancel);
+    scroll_by_keys(&dialog, &scroller.vadjustment());
 
     let answer = Cell::new(Some(answer));
     dialog.connect_response(move |dialog, pressed| {
@@ -103,6 +104,31 @@ fn text(message: &str) -> gtk::ScrolledWindow {
     scroller.set_shadow_type(gtk::ShadowType::In);
     scroller.add(&view);
     scroller
+}
+
+/// The keys for reading move the text whatever has the focus, so that it can stay on *Deny*.
+fn scroll_by_keys(dialog: &gtk::Dialog, place: &gtk::Adjustment) {
+    let place = place.clone();
+    dialog.connect_key_press_event(move |_, event| {
+        use gtk::gdk::keys::constants as key;
+        // These mark a part of the text.
+        if event.state().contains(gtk::gdk::ModifierType::SHIFT_MASK) {
+            return glib::Propagation::Proceed;
+        }
+        let (now, page, line) = (place.value(), place.page_increment(), place.step_increment());
+        let next = match event.keyval() {
+            key::Page_Down | key::KP_Page_Down => now + page,
+            key::Page_Up | key::KP_Page_Up => now - page,
+            key::Down | key::KP_Down => now + line,
+            key::Up | key::KP_Up => now - line,
+            key::End | key::KP_End => place.upper(),
+            key::Home | key::KP_Home => place.lower(),
+            _ => return glib::Propagation::Proceed,
+        };
+        // The adjustment keeps it within its bounds.
+        place.set_value(next);
+        glib::Propagation::Stop
+    });
 }
 
 /// Keeps the button that allows out of reach until the guard opens.
