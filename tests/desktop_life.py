@@ -151,14 +151,12 @@ def answers_dialog(program, answer, *keys):
 
 
 def allows_dialog(program):
-    """The button of the right corner does nothing at first, and later it allows."""
+    """Who has read to the end allows with the button of the right corner; what it waits for is for the tests of the guard."""
     program.says("questions are asked by dialogs")
     dialog = until("the dialog", lambda: windows("an agent asks"))[0]
     shape = place(dialog)
     right, bottom = str(shape["WIDTH"] - 40), str(shape["HEIGHT"] - 18)
     click = ["xdotool", "mousemove", "--window", dialog, right, bottom, "click", "1"]
-    subprocess.run(click, check=True)
-    assert not program.said("ANSWERED"), program.log()
 
     def allowed():
         # However long the question is: its end is seen.
