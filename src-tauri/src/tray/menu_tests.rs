@@ -148,12 +148,15 @@ fn a_flood_of_questions_is_listed_in_part_and_denied_at_once() {
 #[test]
 fn a_chat_can_be_opened_and_detached_and_one_without_a_link_only_opened() {
     let away = ChatView { active: false, ..chat_row("chat-2", "/home/ada/garden", 0) };
-    let menu = english(&Snapshot { chats: vec![away, chat_row("chat-1", "/home/ada/notes", 2)], ..idle() });
+    // One that only the platform could open again is for the window.
+    let closed = ChatView { attached: false, active: false, ..chat_row("chat-3", "/home/ada/old", 0) };
+    let chats = vec![away, closed, chat_row("chat-1", "/home/ada/notes", 2)];
+    let menu = english(&Snapshot { chats, ..idle() });
 
     assert_eq!((menu.icon, menu.status.as_str()), (Icon::Working, "Working: 2 requests"));
     let item = |text: &str, action| Line::Item(text.to_owned(), action);
     assert_eq!(
-        submenu(&menu, "Chats (1)"),
+        submenu(&menu, "Chats (2)"),
         [
             Line::Submenu(
                 "/home/ada/notes".to_owned(),
