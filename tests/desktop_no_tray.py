@@ -27,7 +27,7 @@ def main():
 
     program = subprocess.Popen([os.environ["DESK_BIN"]])
     try:
-        find = lambda: subprocess.run(["xdotool", "search", "--onlyvisible", "--pid", str(program.pid), "--name", "^Drawbridge$"], capture_output=True, text=True).stdout.split()
+        find = lambda: subprocess.run(["xdotool", "search", "--all", "--onlyvisible", "--pid", str(program.pid), "--name", "^Drawbridge$"], capture_output=True, text=True).stdout.split()
         number = desktop.until("the window", find)[0]
         close = ["wmctrl", "-i", "-c", hex(int(number))]
         code = desktop.until("its end", lambda: ended(program, close))[0]

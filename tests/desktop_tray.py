@@ -126,7 +126,7 @@ def start_host():
 
 def windows(program, name=""):
     found = subprocess.run(
-        ["xdotool", "search", "--onlyvisible", "--pid", str(program.pid), "--name", name], capture_output=True, text=True
+        ["xdotool", "search", "--all", "--onlyvisible", "--pid", str(program.pid), "--name", name], capture_output=True, text=True
     )
     return found.stdout.split()
 
