@@ -196,7 +196,7 @@ async fn busy(peer: &Peer) -> anyhow::Result<()> {
 /// A thousand reads a second, each an act with its row. The page keeps up if drawing takes well under one core.
 async fn load(home: &Home, desktop: &Desktop, mut link: Link) -> anyhow::Result<()> {
     std::fs::write(home.root().join("chat-0/small.txt"), "x".repeat(4096))?;
-    let ask = request("read", "FILE_READ", &read_of(&home.root().join("chat-0/small.txt")));
+    let wish = read_of(&home.root().join("chat-0/small.txt"));
     let (own, others) = desktop.cpu()?;
     let started = Instant::now();
     let mut beats = tokio::time::interval(LOAD_STEP);
@@ -204,8 +204,9 @@ async fn load(home: &Home, desktop: &Desktop, mut link: Link) -> anyhow::Result<
     while started.elapsed() < LOAD_FOR {
         beats.tick().await;
         let asked = Instant::now();
-        for _ in 0..LOAD_PER_STEP {
-            link.send(ask.as_str()).await?;
+        for number in 0..LOAD_PER_STEP {
+            // A number that is taken is passed over without a reply.
+            link.send(request(&format!("read-{count}-{number}"), "FILE_READ", &wish)).await?;
         }
         for _ in 0..LOAD_PER_STEP {
             link.reply().await?;
