@@ -12,20 +12,17 @@ pub(super) type Words = (PathBuf, OsString, Vec<OsString>);
 /// Finds a shell and the words that make it run a text.
 pub(super) fn shell(kind: ShellKind, command: &str, path: &OsStr) -> Result<Words, OpError> {
     // No start file of a shell is read: an agent that may write one could put its own commands before what a person allowed.
-    const BASH: &[&str] = &["--norc", "--noprofile", "-c"];
-    if kind == ShellKind::Auto {
-        return shell(ShellKind::Bash, command, path)
-            .or_else(|_| shell(ShellKind::Sh, command, path))
-            .map_err(|_| OpError::ShellNotAvailable { requested: kind.name().to_owned() });
-    }
-    let (names, flags): (&[&str], &[&str]) = match kind {
-        ShellKind::Auto | ShellKind::Bash => (&["bash"], BASH),
-        ShellKind::Sh => (&["sh"], &["-c"]),
-        ShellKind::Zsh => (&["zsh"], &["-f", "-c"]),
-        ShellKind::Pwsh => (&["pwsh"], &["-NoLogo", "-NoProfile", "-Command"]),
-        ShellKind::PowerShell | ShellKind::Cmd => (&[], &[]),
+    const BASH: (&str, &[&str]) = ("bash", &["--norc", "--noprofile", "-c"]);
+    const SH: (&str, &[&str]) = ("sh", &["-c"]);
+    let candidates: &[(&str, &[&str])] = match kind {
+        ShellKind::Auto => &[BASH, SH],
+        ShellKind::Bash => &[BASH],
+        ShellKind::Sh => &[SH],
+        ShellKind::Zsh => &[("zsh", &["-f", "-c"])],
+        ShellKind::Pwsh => &[("pwsh", &["-NoLogo", "-NoProfile", "-Command"])],
+        ShellKind::PowerShell | ShellKind::Cmd => &[],
     };
-    for name in names {
+    for (name, flags) in candidates {
         if let Some(program) = on_path(OsStr::new(name), path) {
             let args = flags.iter().copied().chain([command]).map(OsString::from).collect();
             return Ok((program, OsString::from(name), args));
