@@ -18,6 +18,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "set_practice",
         "open_authorize_page",
         "open_platform",
+        "copy",
+        "diagnostics",
+        "open_logs",
+        "doctor",
+        "doctor_fix",
+        "login_start",
+        "set_login_start",
+        "updates",
+        "check_updates",
+        "install_update",
+        "open_release",
+        "use_account",
     ];
     println!("cargo:rerun-if-changed=src-tauri/capabilities");
     let manifest = tauri_build::AppManifest::new().commands(COMMANDS);

@@ -166,6 +166,18 @@ pub(crate) async fn set_practice(app: AppHandle, desk: State<'_, PrefsDesk>, on:
     Ok(())
 }
 
+/// Chooses another account and starts the program again with it.
+#[tauri::command]
+pub(crate) async fn use_account(
+    app: AppHandle,
+    engine: State<'_, EngineHandle>,
+    id: String,
+) -> Result<(), CommandError> {
+    engine.send(Command::UseAccount { id }).await?;
+    shell::start_again(&app);
+    Ok(())
+}
+
 /// Opens the sign-in page that the engine waits for. The page cannot name an address.
 #[tauri::command]
 pub(crate) async fn open_authorize_page(engine: State<'_, EngineHandle>) -> Result<(), CommandError> {
@@ -219,9 +231,18 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         | Command::AuditRecord { .. }
         | Command::AuditVerify
         | Command::AuditRotate
+        | Command::AddAccount { .. }
+        | Command::RemoveAccount { .. }
+        | Command::ForgetTokens
+        | Command::MoveSecrets { .. }
+        | Command::GateUnlock { .. }
+        | Command::GateNewFile { .. }
+        | Command::GateSetAside
+        | Command::GateRetry
         | Command::Explain { .. } => label == MAIN,
-        // Paths come from a system dialog, never from a page.
-        Command::OfferFolder { path: Some(_) }
+        // The program must start again with it, so it has a door of its own. Paths come from a system dialog, never from a page.
+        Command::UseAccount { .. }
+        | Command::OfferFolder { path: Some(_) }
         | Command::ChooseFolder { .. }
         | Command::AddBrowseRoot { .. }
         | Command::AuditExport { .. }

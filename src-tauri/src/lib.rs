@@ -10,7 +10,11 @@ mod around;
 #[cfg(feature = "desktop")]
 mod commands;
 #[cfg(feature = "desktop")]
+mod copy;
+#[cfg(feature = "desktop")]
 mod dialogs;
+#[cfg(feature = "desktop")]
+mod doctor;
 #[cfg(feature = "desktop")]
 mod events;
 #[cfg(feature = "desktop")]
@@ -19,6 +23,8 @@ mod handover;
 pub mod host;
 #[cfg(feature = "desktop")]
 mod hotkey;
+#[cfg(feature = "desktop")]
+mod login;
 #[cfg(feature = "desktop")]
 mod notify;
 #[cfg(feature = "desktop")]
@@ -33,6 +39,8 @@ mod rescue;
 mod shell;
 #[cfg(feature = "desktop")]
 mod tray;
+#[cfg(feature = "desktop")]
+mod updates;
 #[cfg(feature = "desktop")]
 mod window;
 #[cfg(feature = "desktop")]

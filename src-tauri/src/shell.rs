@@ -21,7 +21,7 @@ use crate::prefs::PrefsDesk;
 use crate::rescue::{self, Rescue};
 use crate::window::{self, crash::Crashes, paint::Births};
 use crate::words::Language;
-use crate::{around, commands, events, hotkey};
+use crate::{around, commands, copy, doctor, events, hotkey, login, updates};
 
 /// A page must be painted so soon after it was loaded (FB-41).
 const PAINT_WITHIN: Duration = Duration::from_secs(5);
@@ -188,6 +188,18 @@ fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
             commands::set_practice,
             commands::open_authorize_page,
             commands::open_platform,
+            copy::copy,
+            copy::diagnostics,
+            copy::open_logs,
+            doctor::doctor,
+            doctor::doctor_fix,
+            login::login_start,
+            login::set_login_start,
+            updates::updates,
+            updates::check_updates,
+            updates::install_update,
+            updates::open_release,
+            commands::use_account,
         ])
         .on_window_event(window::on_event)
         .setup(move |app| {

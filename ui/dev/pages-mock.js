@@ -19,7 +19,7 @@ const act = (number, session_id, operation, subject, error_code = null) => ({
 const home = '/home/ada';
 const snapshot = {
   version: '0.1.0', raised: false, trouble: null, notices: [],
-  account: { state: 'signed_in', platform_url: 'https://platform.agpt.co', authorize_url: null, problem: null },
+  account: { state: 'signed_in', id: 'default', platform_url: 'https://platform.agpt.co', authorize_url: null, problem: null },
   link: { state: 'connected', reason: null },
   chats: [
     chat('0b7c2f9e-quarterly', `${home}/Documents/Quarterly report`, { in_flight: 1, changes: { created: 3, written: 2, moved: 1, deleted: 1 }, powers_used: ['files', 'shell'] }),
@@ -45,6 +45,8 @@ const snapshot = {
     { id: 'r2', kind: 'chat_power', session_id: '0b7c2f9e-quarterly', folder: `${home}/Documents/Quarterly report`, power: 'shell', program: null, words: [], any_more: false, origin: 'answered', at_ms: now - 5 * MIN },
   ],
   offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0,
+  gate: null, managed: null, secrets: { place: 'keychain', movable_to: 'file' },
+  accounts: [{ id: 'default', name: 'platform.agpt.co', platform_url: 'https://platform.agpt.co', client_id: 'autogpt-local-executor', active: true, signed_in: true, fixed: true }],
 };
 if (scene === 'empty') Object.assign(snapshot, { chats: [], rules: [], activity: [] });
 if (scene === 'signed_out') Object.assign(snapshot, { chats: [], rules: [], activity: [], account: { ...snapshot.account, state: 'signed_out' }, link: { state: 'off', reason: null } });
@@ -62,7 +64,7 @@ if (scene === 'trouble') {
 
 let prefs = {
   theme: query.get('theme') ?? 'system', language: query.get('lang') ?? 'en', zoom: Number(query.get('zoom') ?? 100),
-  first_run: query.has('first') ? Number(query.get('first')) : 4, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false,
+  first_run: query.has('first') ? Number(query.get('first')) : 4, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false, update_channel: 'stable', check_updates: true,
 };
 const undo = (number, kind, path, more = {}) => ({ number, at_ms: now - number * 7 * MIN, session_id: '0b7c2f9e-quarterly', kind, path: `${home}/Documents/Quarterly report/${path}`, moved_to: null, bytes: 2048 * number, restored: false, ...more });
 let changes = [

@@ -7,7 +7,7 @@ export const snapshot: Snapshot = {
   version: '0.1.0',
   raised: false,
   trouble: null,
-  account: { state: 'signed_in', platform_url: 'wss://platform.example', authorize_url: null, problem: null },
+  account: { state: 'signed_in', id: 'default', platform_url: 'wss://platform.example', authorize_url: null, problem: null },
   link: { state: 'connected', reason: null },
   chats: [
     { session_id: 'c-1', folder: '/home/ada/Documents/Quarterly report', revision: 1, active: true, link: 'connected', in_flight: 1, requests: 214, revoked: false, last_used_ms: now - 20_000, attached: true, attached_ms: now - 3 * hour, last_operation: 'FILE_WRITE', changes: { created: 2, written: 5, moved: 0, deleted: 1 }, powers_used: ['files', 'shell'], modes: [] },
@@ -25,4 +25,8 @@ export const snapshot: Snapshot = {
   last_raise: null,
   notices: [],
   window_wanted: 0,
+  gate: null,
+  accounts: [{ id: 'default', name: 'platform.example', platform_url: 'wss://platform.example', client_id: 'autogpt-local-executor', active: true, signed_in: true, fixed: true }],
+  secrets: { place: 'keychain', movable_to: 'file' },
+  managed: null,
 };

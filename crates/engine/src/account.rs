@@ -197,6 +197,7 @@ impl Account {
         let AccountOptions { platform, client_id, net, vault, clock } = options;
         let view = AccountView {
             state: AccountState::SignedOut,
+            id: "default".to_owned(),
             platform_url: platform.shown().to_owned(),
             authorize_url: None,
             problem: None,

@@ -49,6 +49,7 @@ fn snapshot() -> Snapshot {
         raised: false,
         trouble: None,
         account: AccountView {
+            id: "default".to_owned(),
             state: AccountState::SignedIn,
             platform_url: "https://platform.example".to_owned(),
             authorize_url: None,

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use ts_rs::TS;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::view::{
     ActivityFilter, ActivityRow, ExplainView, PromptAnswer, PromptDetail, RecordView, Snapshot, TrayState, UndoView,
@@ -194,8 +196,84 @@ pub enum Command {
         /// Asked for by this chat.
         session_id: Option<String>,
     },
+    /// Adds an account. It is not used before [`Command::UseAccount`].
+    AddAccount {
+        /// The person's name for it: 1 to 40 characters.
+        name: String,
+        /// The platform's address.
+        platform_url: String,
+        /// The OAuth client id; none means the usual one.
+        client_id: Option<String>,
+    },
+    /// Chooses the account of the next start. The host starts again after it.
+    UseAccount {
+        /// Its id.
+        id: String,
+    },
+    /// Removes an account that is not in use, with the tokens that are kept for it here.
+    RemoveAccount {
+        /// Its id.
+        id: String,
+    },
+    /// Drops the tokens of the account in use here alone. The platform still honours them.
+    ForgetTokens,
+    /// Moves all secrets to another place. The old place keeps nothing.
+    MoveSecrets {
+        /// "keychain" or "file".
+        to: String,
+        /// The passphrase of the file, where secrets move into one or out of one.
+        #[ts(type = "string | null")]
+        passphrase: Option<Passphrase>,
+    },
+    /// Opens the encrypted file of secrets. For an engine that has not started ([`crate::view::GateView`]).
+    GateUnlock {
+        /// Its passphrase.
+        #[ts(type = "string")]
+        passphrase: Passphrase,
+    },
+    /// Makes an encrypted file for secrets. For an engine that has not started.
+    GateNewFile {
+        /// Its passphrase.
+        #[ts(type = "string")]
+        passphrase: Passphrase,
+    },
+    /// Sets the file in the way aside, under a new name, and tries again. For an engine that has not started.
+    GateSetAside,
+    /// Tries to start again. For an engine that has not started.
+    GateRetry,
     /// Ends the engine in order.
     Shutdown,
+}
+
+/// A passphrase on its way from the person. Shows itself nowhere and is wiped when it is dropped.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+#[serde(transparent)]
+pub struct Passphrase(String);
+
+impl Passphrase {
+    /// Takes what the person typed.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Gives it to whoever derives a key from it.
+    #[must_use]
+    pub fn into_secret(mut self) -> SecretString {
+        SecretString::from(std::mem::take(&mut self.0))
+    }
+
+    /// Tells whether nothing was typed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl std::fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Passphrase(..)")
+    }
 }
 
 /// What came of a command.

@@ -6,6 +6,7 @@ mod consent;
 pub mod control;
 pub mod dial;
 mod dispatcher;
+pub mod doctor;
 mod engine;
 pub mod explain;
 mod handle;
@@ -23,5 +24,5 @@ pub mod view;
 
 pub use drawbridge_proto::executor::dialer::Backoff;
 pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
-pub use handle::{Command, CommandError, EngineHandle, EngineSide, Reply};
+pub use handle::{Command, CommandError, EngineHandle, EngineSide, Passphrase, Reply};
 pub use prompts::{PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};

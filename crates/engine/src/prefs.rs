@@ -30,6 +30,10 @@ pub struct Prefs {
     pub plain_drawing: bool,
     /// The practice platform inside the program is the platform.
     pub practice: bool,
+    /// Which updates are offered: "stable" or "beta".
+    pub update_channel: String,
+    /// Looks for updates by itself.
+    pub check_updates: bool,
 }
 
 impl Prefs {
@@ -49,6 +53,8 @@ impl Default for Prefs {
             size: None,
             plain_drawing: false,
             practice: false,
+            update_channel: "stable".to_owned(),
+            check_updates: true,
         }
     }
 }

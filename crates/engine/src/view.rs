@@ -11,6 +11,8 @@ use ts_rs::TS;
 
 /// The whole picture at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+// A command line of a newer version may talk to an engine that was started before the update.
+#[serde(default)]
 pub struct Snapshot {
     /// Version of the program.
     pub version: String,
@@ -49,6 +51,90 @@ pub struct Snapshot {
     /// Counts how often somebody wanted to see the window: a second start of the program.
     #[ts(type = "number")]
     pub window_wanted: u64,
+    /// Why no engine runs behind this picture, if so. Then nothing else in it means anything, and only the commands of
+    /// [`GateView`] do something.
+    pub gate: Option<GateView>,
+    /// All accounts, the one in use first.
+    pub accounts: Vec<AccountRow>,
+    /// Where secrets rest.
+    pub secrets: SecretsView,
+    /// What an organisation has fixed on this computer, if anything.
+    pub managed: Option<ManagedView>,
+}
+
+/// What keeps the engine from starting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum GateKind {
+    /// The secrets are in an encrypted file that wants its passphrase.
+    PassphraseWanted,
+    /// The keychain of this computer is locked.
+    KeychainLocked,
+    /// There is no keychain that answers, and no encrypted file yet.
+    NoKeychain,
+    /// A file that is kept cannot be trusted; it can be set aside.
+    BrokenFile,
+    /// Anything else; the message says what to do.
+    #[default]
+    Other,
+}
+
+/// The engine has not started. The window shows this and nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct GateView {
+    /// What is in the way.
+    pub kind: GateKind,
+    /// What happened, what it means, what to do next.
+    pub message: String,
+    /// The file concerned, safe to show.
+    pub path: Option<String>,
+    /// [`crate::Command::GateNewFile`] may make an encrypted file for secrets.
+    pub can_make_file: bool,
+    /// [`crate::Command::GateSetAside`] may set the file aside.
+    pub can_set_aside: bool,
+    /// What the last attempt came to, in words.
+    pub problem: Option<String>,
+    /// An attempt is under way.
+    pub busy: bool,
+}
+
+/// One account, whether in use or not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct AccountRow {
+    /// Its stable id: `default`, or as it was named.
+    pub id: String,
+    /// The person's name for it, safe to show.
+    pub name: String,
+    /// The platform's address.
+    pub platform_url: String,
+    /// The OAuth client id.
+    pub client_id: String,
+    /// It is the one in use.
+    pub active: bool,
+    /// Tokens are kept for it.
+    pub signed_in: bool,
+    /// The configuration or an organisation names it, so it cannot be removed here.
+    pub fixed: bool,
+}
+
+/// Where secrets rest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SecretsView {
+    /// "keychain" or "file"; empty while nobody knows.
+    pub place: String,
+    /// Where they can be moved: "keychain" or "file".
+    pub movable_to: Option<String>,
+}
+
+/// What an organisation has fixed on this computer (`policy.toml` in the system's folder).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ManagedView {
+    /// The organisation's name, safe to show, if it gave one.
+    pub organisation: Option<String>,
+    /// The file.
+    pub path: String,
+    /// Names of what is fixed, as in the file: `platform_url`, `powers.shell`, `updates`…
+    pub locked: Vec<String>,
 }
 
 /// Whether the program can be seen while no window is open.
@@ -150,6 +236,8 @@ pub enum AccountState {
     SigningIn,
     /// Tokens are here.
     SignedIn,
+    /// Tokens are here and have run out; sign in again.
+    Expired,
     /// The platform refused the tokens; sign in again.
     Refused,
 }
@@ -159,6 +247,9 @@ pub enum AccountState {
 pub struct AccountView {
     /// Its state.
     pub state: AccountState,
+    /// Its stable id, as in [`AccountRow`].
+    #[serde(default)]
+    pub id: String,
     /// The platform's address.
     pub platform_url: String,
     /// The page to open in a browser while signing in.

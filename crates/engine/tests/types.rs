@@ -4,11 +4,13 @@
 
 use std::path::Path;
 
+use drawbridge_engine::doctor::{Finding, FindingState};
 use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
-    AccountState, AccountView, ActivityFilter, ActivityRow, AuditView, ChangeCounts, ChatModeView, ChatView, DiffLine,
-    DiffView, ExplainView, LinkState, LinkView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView,
-    RecordView, RuleView, ShellView, Snapshot, TrayState, UndoView, VerifyView, WhyView,
+    AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AuditView, ChangeCounts, ChatModeView,
+    ChatView, DiffLine, DiffView, ExplainView, GateKind, GateView, LinkState, LinkView, ManagedView, Notice, PowerView,
+    PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView, SecretsView, ShellView, Snapshot,
+    TrayState, UndoView, VerifyView, WhyView,
 };
 use drawbridge_engine::{Command, CommandError, Reply};
 use ts_rs::{Config, TS};
@@ -53,6 +55,13 @@ fn the_pages_types_are_those_of_the_engine() {
         ActivityFilter,
         RecordView,
         VerifyView,
+        GateKind,
+        GateView,
+        AccountRow,
+        SecretsView,
+        ManagedView,
+        FindingState,
+        Finding,
         Prefs,
         Command,
         Reply,

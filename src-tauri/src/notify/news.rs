@@ -83,7 +83,7 @@ impl News {
         turned(&mut self.raised, snapshot.raised, &mut steps, Topic::Raised, !raised_silently, (Word::TellRaised, how));
         // While raised nothing is linked anyway.
         let halted = snapshot.link.state == LinkState::Halted && !snapshot.raised;
-        let refused = snapshot.account.state == AccountState::Refused;
+        let refused = matches!(snapshot.account.state, AccountState::Refused | AccountState::Expired);
         // A refused sign-in ends the link too; one notification says both.
         turned(
             &mut self.halted,

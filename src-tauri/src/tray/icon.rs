@@ -39,7 +39,7 @@ pub(crate) fn icon(snapshot: &Snapshot) -> Icon {
     let broken = snapshot.trouble.is_some()
         || snapshot.audit.unavailable
         || snapshot.link.state == LinkState::Halted
-        || snapshot.account.state == AccountState::Refused;
+        || matches!(snapshot.account.state, AccountState::Refused | AccountState::Expired);
     if !snapshot.prompts.is_empty() || (broken && !snapshot.raised) {
         Icon::Attention
     } else if snapshot.raised {

@@ -170,7 +170,7 @@ fn status(snapshot: &Snapshot, language: Language) -> String {
         match (&snapshot.account.state, snapshot.link.state) {
             (AccountState::SignedOut, _) => Word::SignedOut,
             (AccountState::SigningIn, _) => Word::SigningIn,
-            (AccountState::Refused, _) => Word::Refused,
+            (AccountState::Refused | AccountState::Expired, _) => Word::Refused,
             (AccountState::SignedIn, _) if running(snapshot) > 0 => {
                 return count(language, Word::OneRunning, Word::Running, running(snapshot));
             }
@@ -225,7 +225,7 @@ fn account(snapshot: &Snapshot, language: Language, lines: &mut Vec<Line>) {
         return;
     }
     match (&snapshot.account.state, snapshot.link.state) {
-        (AccountState::SignedOut | AccountState::Refused | AccountState::SigningIn, _) => {
+        (AccountState::SignedOut | AccountState::Expired | AccountState::Refused | AccountState::SigningIn, _) => {
             lines.push(item(language, Word::SignIn, Action::SignIn));
         }
         (AccountState::SignedIn, LinkState::Halted | LinkState::Waiting) => {

@@ -72,7 +72,24 @@ notices: Array<Notice>,
 /**
  * Counts how often somebody wanted to see the window: a second start of the program.
  */
-window_wanted: number, };
+window_wanted: number, 
+/**
+ * Why no engine runs behind this picture, if so. Then nothing else in it means anything, and only the commands of
+ * [`GateView`] do something.
+ */
+gate: GateView | null, 
+/**
+ * All accounts, the one in use first.
+ */
+accounts: Array<AccountRow>, 
+/**
+ * Where secrets rest.
+ */
+secrets: SecretsView, 
+/**
+ * What an organisation has fixed on this computer, if anything.
+ */
+managed: ManagedView | null, };
 
 export type Notice = { 
 /**
@@ -84,13 +101,17 @@ code: string,
  */
 message: string, };
 
-export type AccountState = "signed_out" | "signing_in" | "signed_in" | "refused";
+export type AccountState = "signed_out" | "signing_in" | "signed_in" | "expired" | "refused";
 
 export type AccountView = { 
 /**
  * Its state.
  */
 state: AccountState, 
+/**
+ * Its stable id, as in [`AccountRow`].
+ */
+id: string, 
 /**
  * The platform's address.
  */
@@ -648,6 +669,116 @@ records: number,
  */
 findings: Array<PromptDetail>, };
 
+export type GateKind = "passphrase_wanted" | "keychain_locked" | "no_keychain" | "broken_file" | "other";
+
+export type GateView = { 
+/**
+ * What is in the way.
+ */
+kind: GateKind, 
+/**
+ * What happened, what it means, what to do next.
+ */
+message: string, 
+/**
+ * The file concerned, safe to show.
+ */
+path: string | null, 
+/**
+ * [`crate::Command::GateNewFile`] may make an encrypted file for secrets.
+ */
+can_make_file: boolean, 
+/**
+ * [`crate::Command::GateSetAside`] may set the file aside.
+ */
+can_set_aside: boolean, 
+/**
+ * What the last attempt came to, in words.
+ */
+problem: string | null, 
+/**
+ * An attempt is under way.
+ */
+busy: boolean, };
+
+export type AccountRow = { 
+/**
+ * Its stable id: `default`, or as it was named.
+ */
+id: string, 
+/**
+ * The person's name for it, safe to show.
+ */
+name: string, 
+/**
+ * The platform's address.
+ */
+platform_url: string, 
+/**
+ * The OAuth client id.
+ */
+client_id: string, 
+/**
+ * It is the one in use.
+ */
+active: boolean, 
+/**
+ * Tokens are kept for it.
+ */
+signed_in: boolean, 
+/**
+ * The configuration or an organisation names it, so it cannot be removed here.
+ */
+fixed: boolean, };
+
+export type SecretsView = { 
+/**
+ * "keychain" or "file"; empty while nobody knows.
+ */
+place: string, 
+/**
+ * Where they can be moved: "keychain" or "file".
+ */
+movable_to: string | null, };
+
+export type ManagedView = { 
+/**
+ * The organisation's name, safe to show, if it gave one.
+ */
+organisation: string | null, 
+/**
+ * The file.
+ */
+path: string, 
+/**
+ * Names of what is fixed, as in the file: `platform_url`, `powers.shell`, `updates`…
+ */
+locked: Array<string>, };
+
+export type FindingState = "ok" | "info" | "warn" | "fail";
+
+export type Finding = { 
+/**
+ * A stable name.
+ */
+check: string, 
+/**
+ * How it went.
+ */
+state: FindingState, 
+/**
+ * What was found, safe to show, in English.
+ */
+text: string, 
+/**
+ * What to do, safe to show, if there is something to do.
+ */
+fix: string | null, 
+/**
+ * What the window can do about it at once: a stable name (see [`ACTIONS`]).
+ */
+action: string | null, };
+
 export type Prefs = { 
 /**
  * "system", "light" or "dark".
@@ -684,7 +815,15 @@ plain_drawing: boolean,
 /**
  * The practice platform inside the program is the platform.
  */
-practice: boolean, };
+practice: boolean, 
+/**
+ * Which updates are offered: "stable" or "beta".
+ */
+update_channel: string, 
+/**
+ * Looks for updates by itself.
+ */
+check_updates: boolean, };
 
 export type Command = { "command": "set_raised", 
 /**
@@ -838,7 +977,43 @@ operations: Array<string>,
 /**
  * Asked for by this chat.
  */
-session_id: string | null, } | { "command": "shutdown" };
+session_id: string | null, } | { "command": "add_account", 
+/**
+ * The person's name for it: 1 to 40 characters.
+ */
+name: string, 
+/**
+ * The platform's address.
+ */
+platform_url: string, 
+/**
+ * The OAuth client id; none means the usual one.
+ */
+client_id: string | null, } | { "command": "use_account", 
+/**
+ * Its id.
+ */
+id: string, } | { "command": "remove_account", 
+/**
+ * Its id.
+ */
+id: string, } | { "command": "forget_tokens" } | { "command": "move_secrets", 
+/**
+ * "keychain" or "file".
+ */
+to: string, 
+/**
+ * The passphrase of the file, where secrets move into one or out of one.
+ */
+passphrase: string | null, } | { "command": "gate_unlock", 
+/**
+ * Its passphrase.
+ */
+passphrase: string, } | { "command": "gate_new_file", 
+/**
+ * Its passphrase.
+ */
+passphrase: string, } | { "command": "gate_set_aside" } | { "command": "gate_retry" } | { "command": "shutdown" };
 
 export type Reply = { "reply": "done" } | { "reply": "authorize_url", 
 /**

@@ -1,7 +1,7 @@
 /** The one file that calls the backend. Everything else imports these typed functions. */
 import { invoke } from '@tauri-apps/api/core';
 import { listen } from '@tauri-apps/api/event';
-import type { Command, CommandError, Prefs, Reply, Snapshot } from '../generated/types';
+import type { Command, CommandError, Finding, Prefs, Reply, Snapshot } from '../generated/types';
 
 /** What the desktop around the page offers. */
 export interface Desktop {
@@ -12,6 +12,30 @@ export interface Desktop {
   language: string;
   /** The person's home folder, safe to show; absent where nobody knows. Only for writing paths shorter. */
   home?: string | null;
+}
+
+/** How starting at login stands. */
+export interface LoginStart {
+  on: boolean;
+  /** False where this system cannot do it. */
+  available: boolean;
+  /** The file or entry concerned, safe to show. */
+  place: string;
+  /** What is odd about it, in words. */
+  problem: string | null;
+}
+
+/** How updates stand. */
+export interface UpdateView {
+  installed_as: 'appimage' | 'deb' | 'rpm' | 'dmg' | 'nsis' | 'msi' | 'other';
+  /** Drawbridge replaces itself, a page has it, or the organisation does it. */
+  way: 'own' | 'link' | 'managed';
+  state: 'idle' | 'checking' | 'current' | 'found' | 'downloading' | 'ready' | 'failed';
+  version: string | null;
+  /** What is new, as plain text, safe to show. */
+  notes: string | null;
+  percent: number | null;
+  problem: string | null;
 }
 
 export const snapshot = (): Promise<Snapshot> => invoke('snapshot');
@@ -34,6 +58,28 @@ export const exportAudit = (): Promise<Reply | null> => invoke('export_audit');
 export const openFolder = (sessionId: string): Promise<void> => invoke('open_folder', { sessionId });
 /** Restarts Drawbridge on the practice platform inside the program, or back on the real one. */
 export const setPractice = (on: boolean): Promise<void> => invoke('set_practice', { on });
+
+/** Chooses another account and restarts Drawbridge with it. */
+export const useAccount = (id: string): Promise<void> => invoke('use_account', { id });
+
+/** Runs every check of the check-up; takes seconds at worst. */
+export const doctor = (): Promise<Finding[]> => invoke('doctor');
+/** Does what a finding offers. */
+export const doctorFix = (action: string): Promise<void> => invoke('doctor_fix', { action });
+
+export const loginStart = (): Promise<LoginStart> => invoke('login_start');
+export const setLoginStart = (on: boolean): Promise<LoginStart> => invoke('set_login_start', { on });
+
+export const updates = (): Promise<UpdateView> => invoke('updates');
+export const checkUpdates = (): Promise<UpdateView> => invoke('check_updates');
+/** Takes the newer version, then restarts. */
+export const installUpdate = (): Promise<void> => invoke('install_update');
+export const openRelease = (): Promise<void> => invoke('open_release');
+
+/** Puts a thing on the clipboard; the page names its kind, never a text. */
+export const copy = (what: 'diagnostics' | 'authorize_url'): Promise<void> => invoke('copy', { what });
+export const diagnostics = (): Promise<string> => invoke('diagnostics');
+export const openLogs = (): Promise<void> => invoke('open_logs');
 
 export const onPrefs = (handler: (value: Prefs) => void): Promise<() => void> =>
   listen<Prefs>('prefs', (event) => handler(event.payload));

@@ -11,7 +11,7 @@ const ZOOMS = [50, 67, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300];
 
 /** What holds where the shell does not tell: everything works, and nobody is led through first steps twice. */
 const plain: Prefs = {
-  theme: 'system', language: 'system', zoom: 100, first_run: FIRST_RUN_STEPS, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false,
+  theme: 'system', language: 'system', zoom: 100, first_run: FIRST_RUN_STEPS, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false, update_channel: 'stable', check_updates: true,
 };
 
 export const look = $state<{ prefs: Prefs; desktop: bridge.Desktop; ready: boolean }>({

@@ -11,7 +11,7 @@ import { chooseLanguage } from './text';
 import { changesInWords, takenBack } from './undo';
 import { ago } from './when.svelte';
 
-const prefs: Prefs = { theme: 'system', language: 'en', zoom: 100, first_run: 4, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false };
+const prefs: Prefs = { theme: 'system', language: 'en', zoom: 100, first_run: 4, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false, update_channel: 'stable', check_updates: true };
 const files: PowerView = { power: 'files', mode: 'allowed', locked_by: null, built: true, running: 0 };
 const shell: PowerView = { power: 'shell', mode: 'ask_each_time', locked_by: null, built: true, running: 0 };
 const chat: ChatView = {
@@ -20,10 +20,10 @@ const chat: ChatView = {
 };
 const calm: Snapshot = {
   version: '0.1.0', raised: false, trouble: null, notices: [],
-  account: { state: 'signed_in', platform_url: 'https://platform.test', authorize_url: null, problem: null },
+  account: { state: 'signed_in', id: 'default', platform_url: 'https://platform.test', authorize_url: null, problem: null },
   link: { state: 'connected', reason: null }, chats: [chat], powers: [files, shell], shell: { mode: 'confined', network: 'none', confinement_missing: null },
   prompts: [], activity: [], audit: { path: '/state/audit.log', bytes: 0, records: 0, unavailable: false }, tray: 'shown', rules: [],
-  offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0,
+  offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0, gate: null, accounts: [], secrets: { place: 'keychain', movable_to: null }, managed: null,
 };
 const told = (more: Partial<Snapshot>) => {
   const head = headline({ ...calm, ...more });

@@ -19,11 +19,11 @@ const chat: ChatView = {
 const rule: RuleView = { id: 'r1', kind: 'command', session_id: null, folder: null, power: 'shell', program: '/usr/bin/git', words: ['log', '*'], any_more: false, origin: 'answered', at_ms: 1000 };
 const shown: Snapshot = {
   version: '0.1.0', raised: false, trouble: null, notices: [],
-  account: { state: 'signed_in', platform_url: 'https://platform.test', authorize_url: null, problem: null },
+  account: { state: 'signed_in', id: 'default', platform_url: 'https://platform.test', authorize_url: null, problem: null },
   link: { state: 'connected', reason: null }, chats: [chat], powers: [power('files', 'allowed'), power('shell', 'ask_each_time'), power('clipboard', 'off', false)],
   shell: { mode: 'confined', network: 'none', confinement_missing: null }, prompts: [], activity: [],
   audit: { path: '/state/audit.log', bytes: 0, records: 0, unavailable: false }, tray: 'shown', rules: [rule],
-  offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0,
+  offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0, gate: null, accounts: [], secrets: { place: 'keychain', movable_to: null }, managed: null,
 };
 const entry: UndoView = { number: 5, at_ms: 1000, session_id: 'one', kind: 'write', path: '/home/ada/Quarterly report/a.md', moved_to: null, bytes: 3, restored: false };
 

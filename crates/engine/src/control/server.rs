@@ -167,6 +167,15 @@ async fn run(
         | Command::SetChatPower { .. }
         | Command::SetRule { .. }
         | Command::SettingsAfresh
+        | Command::AddAccount { .. }
+        | Command::UseAccount { .. }
+        | Command::RemoveAccount { .. }
+        | Command::ForgetTokens
+        | Command::MoveSecrets { .. }
+        | Command::GateUnlock { .. }
+        | Command::GateNewFile { .. }
+        | Command::GateSetAside
+        | Command::GateRetry
         | Command::AuditExport { .. }
         | Command::ReportTray { .. } => Err(CommandError::new("window_only", "this is done in the window")),
         Command::AnswerPrompt { id, revision, .. } => {

@@ -102,6 +102,15 @@ impl Core {
             Command::OfferFolder { path } => return Ok(Todo::Aside(self.offer_folder(path))),
             Command::AddBrowseRoot { path } => return Ok(Todo::Aside(self.add_browse_root(path))),
             Command::RemoveBrowseRoot { path } => return Ok(Todo::Aside(self.remove_browse_root(path))),
+            Command::AddAccount { .. }
+            | Command::UseAccount { .. }
+            | Command::RemoveAccount { .. }
+            | Command::ForgetTokens
+            | Command::MoveSecrets { .. } => Err(CommandError::new("not_built", "This version cannot do that yet.")),
+            Command::GateUnlock { .. } | Command::GateNewFile { .. } | Command::GateSetAside | Command::GateRetry => {
+                let why = "Drawbridge has started already, so there is nothing to unlock.";
+                Err(CommandError::new("no_gate", why))
+            }
             Command::Shutdown => Ok(Reply::Done),
         };
         done.map(Todo::Now)

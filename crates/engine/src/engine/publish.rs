@@ -18,7 +18,7 @@ use crate::journal::Journal;
 use crate::policy_cell::PolicyCell;
 use crate::rule_list;
 use crate::sessions::Sessions;
-use crate::view::{ChangeCounts, ChatView, LinkState, Notice, PowerView, ShellView, Snapshot};
+use crate::view::{ChangeCounts, ChatView, LinkState, Notice, PowerView, SecretsView, ShellView, Snapshot};
 
 /// Changes are gathered for so long, so that a flood costs about twenty pictures a second.
 const GATHER: Duration = Duration::from_millis(50);
@@ -117,6 +117,10 @@ impl Sources {
             last_raise: self.board.last_raise(),
             notices: self.board.notices(),
             window_wanted: self.board.window_wanted(),
+            gate: None,
+            accounts: Vec::new(),
+            secrets: SecretsView::default(),
+            managed: None,
         }
     }
 }

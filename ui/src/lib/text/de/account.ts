@@ -4,6 +4,7 @@ export const account = {
   'account.signing_in': 'Bitte die Anmeldung im Browser abschließen',
   'account.signed_in': 'Angemeldet',
   'account.refused': 'Die Plattform hat diese Anmeldung abgelehnt. Bitte neu anmelden.',
+  'account.expired': 'Ihre Anmeldung ist abgelaufen',
   'account.platform': 'Plattform',
   'account.sign_in': 'Anmelden',
   'account.sign_out': 'Abmelden',

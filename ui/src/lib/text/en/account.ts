@@ -4,6 +4,7 @@ export const account = {
   'account.signing_in': 'Finish signing in with your browser',
   'account.signed_in': 'Signed in',
   'account.refused': 'The platform refused this sign-in. Sign in again.',
+  'account.expired': 'Your sign-in has run out',
   'account.platform': 'Platform',
   'account.sign_in': 'Sign in',
   'account.sign_out': 'Sign out',

@@ -1,16 +1,44 @@
 /** The texts in English. */
 import { account } from './account';
+import { accounts } from './accounts';
 import { activity } from './activity';
 import { app } from './app';
 import { chats } from './chats';
+import { doctor } from './doctor';
 import { errors } from './errors';
 import { firstrun } from './firstrun';
+import { gate } from './gate';
+import { login } from './login';
+import { logs } from './logs';
+import { managed } from './managed';
 import { powers } from './powers';
 import { prompt } from './prompt';
 import { rules } from './rules';
+import { secrets } from './secrets';
 import { settings } from './settings';
 import { undo } from './undo';
+import { updates } from './updates';
 
-export const en = { ...account, ...activity, ...app, ...chats, ...errors, ...firstrun, ...powers, ...prompt, ...rules, ...settings, ...undo } as const;
+export const en = {
+  ...account,
+  ...accounts,
+  ...activity,
+  ...app,
+  ...chats,
+  ...doctor,
+  ...errors,
+  ...firstrun,
+  ...gate,
+  ...login,
+  ...logs,
+  ...managed,
+  ...powers,
+  ...prompt,
+  ...rules,
+  ...secrets,
+  ...settings,
+  ...undo,
+  ...updates,
+} as const;
 
 export type Key = keyof typeof en;

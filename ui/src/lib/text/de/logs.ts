@@ -1,0 +1,3 @@
+/** The log and diagnostics. */
+export const logs = {
+};

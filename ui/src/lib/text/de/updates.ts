@@ -1,0 +1,3 @@
+/** Updates. */
+export const updates = {
+};

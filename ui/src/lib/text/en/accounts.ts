@@ -1,0 +1,3 @@
+/** Several accounts and platforms. */
+export const accounts = {
+};

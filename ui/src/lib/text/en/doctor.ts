@@ -1,0 +1,4 @@
+/** The check-up. */
+export const doctor = {
+  'nav.doctor': 'Check-up',
+};

@@ -1,0 +1,4 @@
+/** The page of an engine that has not started. */
+export const gate = {
+  'gate.title': 'Drawbridge has not started',
+};

@@ -1,0 +1,3 @@
+/** Start at login. */
+export const login = {
+};

@@ -1,0 +1,3 @@
+/** What an organisation has fixed. */
+export const managed = {
+};

@@ -1,0 +1,3 @@
+/** The place for secrets. */
+export const secrets = {
+};
