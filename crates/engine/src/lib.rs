@@ -15,6 +15,7 @@ mod link;
 pub mod net;
 mod policy_cell;
 pub mod prefs;
+pub mod probe;
 mod prompts;
 mod record;
 mod rule_list;
