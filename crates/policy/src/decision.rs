@@ -49,6 +49,15 @@ pub enum Rule {
         /// Who says so.
         by: String,
     },
+    /// The person set more than they may have: so far the power goes at most.
+    Ceiling {
+        /// The power.
+        power: Power,
+        /// Its loosest mode.
+        mode: PowerMode,
+        /// Who says so.
+        by: String,
+    },
     /// The person's mode for the power.
     Mode {
         /// The power.
@@ -96,6 +105,7 @@ impl Rule {
             Self::SettingsBroken => "settings_broken",
             Self::TakesAway => "takes_away",
             Self::LockedOff { .. } => "locked_off",
+            Self::Ceiling { .. } => "ceiling",
             Self::Mode { .. } => "mode",
             Self::ChatMode { .. } => "chat_mode",
             Self::CommandRule { .. } => "command_rule",
@@ -128,7 +138,8 @@ pub fn decide(state: &PolicyState, operation: &Operation, session: Option<&Sessi
 /// Decides about one operation of one chat, with the programs that a command means. Pure.
 ///
 /// The strictest rule wins: raised and broken settings before everything, then the power's *off*, then the chat's own mode or
-/// else the power's, then what was allowed for the chat or always; and a question that nobody can answer is a no.
+/// else the power's, neither beyond its ceiling, then what was allowed for the chat or always; and a question that nobody can
+/// answer is a no. Where a power has a ceiling, no rule of the person can spare them the question.
 #[must_use]
 pub fn decide_resolved(
     state: &PolicyState,
@@ -150,9 +161,11 @@ pub fn decide_resolved(
         let why = format!("{power} is switched off by {by}");
         return Explanation { decision: Decision::Deny, rule: Rule::LockedOff { by: by.clone() }, why };
     }
-    let (mode, rule) = match state.chat_mode(power, session) {
-        Some(mode) => (mode, Rule::ChatMode { power, mode }),
-        None => (state.mode(power), Rule::Mode { power, mode: state.mode(power) }),
+    let mode = state.mode_in(power, session);
+    let rule = match state.chat_mode(power, session) {
+        _ if state.goes_beyond(power, session) => Rule::Ceiling { power, mode, by: state.ceilings.by.clone() },
+        Some(mode) => Rule::ChatMode { power, mode },
+        None => Rule::Mode { power, mode },
     };
     match mode {
         PowerMode::Off => Explanation::new(Decision::Deny, rule),
@@ -164,12 +177,17 @@ pub fn decide_resolved(
             Explanation::new(Decision::Allow, rule)
         }
         PowerMode::AskEachTime | PowerMode::AskOncePerChat => {
-            if let Some(id) = always_allowed(state, operation, programs) {
+            let capped = state.ceilings.powers.contains_key(&power);
+            if let Some(id) = always_allowed(state, operation, programs).filter(|_| !capped) {
                 return Explanation::new(Decision::Allow, Rule::CommandRule { power, id });
             }
-            match state.prompting {
-                Prompting::Possible => Explanation::new(Decision::Ask, rule),
-                Prompting::Impossible => Explanation::new(Decision::Deny, Rule::NobodyToAsk { power }),
+            match (state.prompting, &rule) {
+                (Prompting::Possible, _) => Explanation::new(Decision::Ask, rule),
+                (Prompting::Impossible, Rule::Ceiling { by, .. }) => {
+                    let why = format!("{by} has set {power} to ask, and nobody can be asked here");
+                    Explanation { decision: Decision::Deny, rule: Rule::NobodyToAsk { power }, why }
+                }
+                (Prompting::Impossible, _) => Explanation::new(Decision::Deny, Rule::NobodyToAsk { power }),
             }
         }
     }

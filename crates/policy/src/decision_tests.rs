@@ -297,11 +297,12 @@ fn any_state() -> impl Strategy<Value = PolicyState> {
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
-        prop::collection::vec(mode, Power::ALL.len()),
+        prop::collection::vec(mode.clone(), Power::ALL.len()),
         any::<bool>(),
         any::<bool>(),
+        prop::option::of(mode),
     )
-        .prop_map(|(raised, broken, ui, modes, allowance, locked)| {
+        .prop_map(|(raised, broken, ui, modes, allowance, locked, most)| {
             let mut state = PolicyState::defaults();
             state.raised = raised;
             state.broken = broken.then(|| "line 1".to_owned());
@@ -313,6 +314,7 @@ fn any_state() -> impl Strategy<Value = PolicyState> {
             if locked {
                 state.locked_off.insert(Power::Shell, "your organisation".to_owned());
             }
+            state.ceilings.powers = most.into_iter().map(|most| (Power::Shell, most)).collect();
             state
         })
 }
@@ -377,6 +379,10 @@ proptest! {
             if !state.offers_in(power, Some(&session)) {
                 prop_assert_eq!(explained.decision, Decision::Deny);
             }
+            let most = state.ceilings.powers.get(&power).copied().unwrap_or(PowerMode::Allowed);
+            if most == PowerMode::Off || (most == PowerMode::AskEachTime && needs_question(&operation)) {
+                prop_assert_ne!(explained.decision, Decision::Allow);
+            }
             if let Rule::CommandRule { id, .. } = &explained.rule {
                 let rule = state.command_rules.iter().find(|rule| rule.id == *id).unwrap();
                 prop_assert_eq!(programs.started(), Some(rule.program.as_str()));
@@ -391,3 +397,6 @@ proptest! {
         }
     }
 }
+
+#[path = "ceiling_tests.rs"]
+mod ceilings;

@@ -195,6 +195,7 @@ fn refusal(rule: &Rule, power: Power) -> OpError {
         Rule::SettingsBroken
         | Rule::TakesAway
         | Rule::LockedOff { .. }
+        | Rule::Ceiling { .. }
         | Rule::Mode { .. }
         | Rule::ChatMode { .. }
         | Rule::CommandRule { .. }

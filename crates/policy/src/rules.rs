@@ -24,8 +24,8 @@ pub enum ShellMode {
     Full,
 }
 
-/// What a confined command may reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a confined command may reach. Ordered from strict to open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Network {
     /// Nothing.
     None,
@@ -79,6 +79,20 @@ pub struct Given {
     pub at_ms: i64,
 }
 
+/// How far the person may go at most, as somebody above them has fixed it on this computer. Nothing the person sets, answers or
+/// allows goes beyond it, and it is never stored with their settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ceilings {
+    /// Who says so, in words for the person.
+    pub by: String,
+    /// The loosest mode of a power. A power that may not be on at all is in [`PolicyState::locked_off`] instead.
+    pub powers: BTreeMap<Power, PowerMode>,
+    /// Commands run confined.
+    pub confined: bool,
+    /// The most that a confined command may reach.
+    pub network: Option<Network>,
+}
+
 /// Everything that a decision depends on. Cheap to clone; the engine replaces it whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyState {
@@ -92,6 +106,8 @@ pub struct PolicyState {
     pub modes: BTreeMap<Power, PowerMode>,
     /// Powers that an administrator or the platform's user may not switch on, each with who says so.
     pub locked_off: BTreeMap<Power, String>,
+    /// How far everything else may go at most.
+    pub ceilings: Ceilings,
     /// What was allowed for one chat.
     pub chat_allowances: BTreeMap<ChatAllowance, Given>,
     /// Modes that hold for one chat alone. The power's own *off* always wins.
@@ -120,6 +136,7 @@ impl PolicyState {
             broken: None,
             modes: BTreeMap::from([(Power::Files, PowerMode::Allowed), (Power::Attach, PowerMode::AskEachTime)]),
             locked_off: BTreeMap::new(),
+            ceilings: Ceilings::default(),
             chat_allowances: BTreeMap::new(),
             chat_modes: BTreeMap::new(),
             command_rules: Vec::new(),
@@ -131,18 +148,47 @@ impl PolicyState {
         }
     }
 
-    /// Returns the mode that the settings give a power.
+    /// Returns the mode that the settings give a power, within what may be at most.
     #[must_use]
     pub fn mode(&self, power: Power) -> PowerMode {
         if self.locked_off.contains_key(&power) {
             return PowerMode::Off;
         }
+        self.capped(power, self.set_mode(power))
+    }
+
+    fn set_mode(&self, power: Power) -> PowerMode {
         self.modes.get(&power).copied().unwrap_or(PowerMode::Off)
+    }
+
+    fn capped(&self, power: Power, mode: PowerMode) -> PowerMode {
+        self.ceilings.powers.get(&power).map_or(mode, |most| mode.min(*most))
+    }
+
+    /// Tells whether the person set more for a power in a chat than they may have.
+    #[must_use]
+    pub fn goes_beyond(&self, power: Power, session: Option<&SessionId>) -> bool {
+        let set = self.set_chat_mode(power, session).unwrap_or_else(|| self.set_mode(power));
+        set > self.capped(power, set)
+    }
+
+    /// Brings what cannot be decided anew each time within what may be at most: how commands run.
+    pub fn keep_within_ceilings(&mut self) {
+        if self.ceilings.confined {
+            self.shell_mode = ShellMode::Confined;
+        }
+        if let Some(most) = self.ceilings.network {
+            self.shell_network = self.shell_network.min(most);
+        }
     }
 
     /// Returns the mode that the person set for one chat alone, if it counts: the power's own *off* always wins.
     #[must_use]
     pub fn chat_mode(&self, power: Power, session: Option<&SessionId>) -> Option<PowerMode> {
+        self.set_chat_mode(power, session).map(|mode| self.capped(power, mode))
+    }
+
+    fn set_chat_mode(&self, power: Power, session: Option<&SessionId>) -> Option<PowerMode> {
         if self.mode(power) == PowerMode::Off {
             return None;
         }

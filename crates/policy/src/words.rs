@@ -13,7 +13,7 @@ pub struct RuleParts<'a> {
     pub power: Option<Power>,
     /// The mode that decided.
     pub mode: Option<PowerMode>,
-    /// Who switched the power off.
+    /// Who switched the power off, or fixed how far it goes.
     pub by: Option<&'a str>,
     /// Names of the command rules that decided, joined by `+`.
     pub id: Option<&'a str>,
@@ -27,6 +27,9 @@ impl Rule {
         match self {
             Self::Raised | Self::SettingsBroken | Self::TakesAway => parts,
             Self::LockedOff { by } => RuleParts { by: Some(by), ..parts },
+            Self::Ceiling { power, mode, by } => {
+                RuleParts { power: Some(*power), mode: Some(*mode), by: Some(by), ..parts }
+            }
             Self::Mode { power, mode } | Self::ChatMode { power, mode } => {
                 RuleParts { power: Some(*power), mode: Some(*mode), ..parts }
             }
@@ -45,6 +48,7 @@ impl Rule {
             ("settings_broken", _) => Self::SettingsBroken,
             ("takes_away", _) => Self::TakesAway,
             ("locked_off", _) => Self::LockedOff { by: parts.by?.to_owned() },
+            ("ceiling", Some(power)) => Self::Ceiling { power, mode: parts.mode?, by: parts.by?.to_owned() },
             ("mode", Some(power)) => Self::Mode { power, mode: parts.mode? },
             ("chat_mode", Some(power)) => Self::ChatMode { power, mode: parts.mode? },
             ("command_rule", Some(power)) => Self::CommandRule { power, id: parts.id?.to_owned() },
@@ -66,19 +70,36 @@ impl Explanation {
     }
 }
 
+const LISTING: &str = "only attaching a folder asks: names may be listed, and a chat may use the folder you gave it";
+
+const fn named(mode: PowerMode) -> &'static str {
+    match mode {
+        PowerMode::Off => "off",
+        PowerMode::AskEachTime => "asking each time",
+        PowerMode::AskOncePerChat => "asking once for each chat",
+        PowerMode::Allowed => "allowed",
+    }
+}
+
 fn sentence(decision: Decision, rule: &Rule) -> String {
     match rule {
         Rule::Raised => "the bridge is raised: nothing may act until you lower it".to_owned(),
         Rule::SettingsBroken => "the settings cannot be read, so everything is refused".to_owned(),
         Rule::TakesAway => "it only takes away access, so it is never refused".to_owned(),
         Rule::LockedOff { by } => format!("the power is switched off by {by}"),
+        Rule::Ceiling { mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat, .. }
+            if decision == Decision::Allow =>
+        {
+            LISTING.to_owned()
+        }
+        Rule::Ceiling { power, mode, by } => format!("{by} lets the power {power} go no further than {}", named(*mode)),
         Rule::Mode { power, mode: PowerMode::Off } => format!("the power {power} is off"),
         Rule::Mode { power, mode: PowerMode::Allowed } => format!("the power {power} is set to allowed"),
         Rule::Mode { mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat, .. }
         | Rule::ChatMode { mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat, .. }
             if decision == Decision::Allow =>
         {
-            "only attaching a folder asks: names may be listed, and a chat may use the folder you gave it".to_owned()
+            LISTING.to_owned()
         }
         Rule::Mode { power, mode: PowerMode::AskEachTime | PowerMode::AskOncePerChat } => {
             format!("the power {power} is set to ask")
@@ -115,6 +136,7 @@ mod tests {
         ];
         rules.extend(PowerMode::ALL.map(|mode| Rule::Mode { power, mode }));
         rules.extend(PowerMode::ALL.map(|mode| Rule::ChatMode { power, mode }));
+        rules.extend(PowerMode::ALL.map(|mode| Rule::Ceiling { power, mode, by: "Example Ltd".to_owned() }));
         let mut sentences = std::collections::BTreeSet::new();
         for rule in rules {
             let again = Rule::from_parts(rule.parts());
@@ -123,7 +145,7 @@ mod tests {
             sentences.insert(Explanation::new(Decision::Deny, rule).why);
         }
         // The two ways of asking are told alike.
-        assert_eq!(sentences.len(), 14);
+        assert_eq!(sentences.len(), 18);
     }
 
     #[test]
