@@ -16,18 +16,50 @@ pub use file::SecretFile;
 
 use crate::audit::AuditKey;
 
-/// Names of entries of the default profile.
+/// Names of entries. Tokens belong to one account; the audit key and the head belong to the state folder.
 pub mod entries {
-    /// The platform's access token.
+    /// The platform's access token, of the account named by the configuration.
     pub const ACCESS_TOKEN: &str = "default/access_token";
-    /// The platform's refresh token.
+    /// The platform's refresh token, of the account named by the configuration.
     pub const REFRESH_TOKEN: &str = "default/refresh_token";
-    /// When the token pair was got and when it ends, as JSON.
+    /// When that pair was got, when it ends and whom it is for, as JSON.
     pub const TOKEN_TIMES: &str = "default/token_times";
     /// The audit key, as 64 hex digits.
     pub const AUDIT_KEY: &str = "default/audit_key";
     /// The copy of the audit log's head.
     pub const AUDIT_HEAD: &str = "default/audit_head";
+
+    /// Names of the entries of one account.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct OfAccount {
+        /// The platform's access token.
+        pub access_token: String,
+        /// The platform's refresh token.
+        pub refresh_token: String,
+        /// When the pair was got, when it ends and whom it is for, as JSON.
+        pub token_times: String,
+    }
+
+    /// Names the entries of an account by its id; `default` is that of the configuration.
+    #[must_use]
+    pub fn of(account: &str) -> OfAccount {
+        OfAccount {
+            access_token: format!("{account}/access_token"),
+            refresh_token: format!("{account}/refresh_token"),
+            token_times: format!("{account}/token_times"),
+        }
+    }
+
+    /// Names everything that a state folder with these further accounts can keep. See `accounts::AccountBook::ids`.
+    #[must_use]
+    pub fn all<'a>(accounts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let mut names = vec![AUDIT_KEY.to_owned(), AUDIT_HEAD.to_owned()];
+        for account in std::iter::once("default").chain(accounts.into_iter().filter(|id| *id != "default")) {
+            let OfAccount { access_token, refresh_token, token_times } = of(account);
+            names.extend([refresh_token, access_token, token_times]);
+        }
+        names
+    }
 }
 
 /// Where a store keeps its entries.
