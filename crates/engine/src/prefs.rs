@@ -76,7 +76,7 @@ impl PrefsFile {
         let Ok(bytes) = private::read(&self.0) else { return Prefs::default() };
         serde_json::from_slice(&bytes).unwrap_or_else(|fault| {
             tracing::warn!(%fault, file = %self.0.display(), "what the window remembers cannot be read; it is set aside");
-            let _ = std::fs::rename(&self.0, self.0.with_extension("json.broken"));
+            let _ = private::set_aside(&self.0);
             Prefs::default()
         })
     }
@@ -107,6 +107,6 @@ mod tests {
 
         std::fs::write(dir.path().join("window.json"), "{\"zoom\":").unwrap();
         assert_eq!(file.load(), Prefs::default());
-        assert!(dir.path().join("window.json.broken").exists());
+        assert!(dir.path().join("window.json.broken-1").exists());
     }
 }

@@ -106,8 +106,15 @@ fn id_from(system: Option<&str>, host: &str, kept: &Path) -> std::io::Result<Str
     if let Some(id) = system.and_then(wire_form) {
         return Ok(id);
     }
-    if let Some(id) = std::fs::read_to_string(kept).ok().map(|text| text.trim().to_owned()).filter(|id| fits(id)) {
-        return Ok(id);
+    match crate::private::read(kept) {
+        // Another id in its place would silently orphan every folder that a chat has.
+        Ok(bytes) => {
+            let id = String::from_utf8_lossy(&bytes).trim().to_owned();
+            let why = format!("{} holds no id of a machine; put the file back as it was, or move it away", kept.display());
+            return if fits(&id) { Ok(id) } else { Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why)) };
+        }
+        Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
+        Err(fault) => return Err(fault),
     }
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
@@ -166,6 +173,20 @@ mod tests {
             assert!(first.starts_with("Zo--s--PC--"), "{first}");
             assert!(fits(&first));
             assert_eq!(id_from(none, "renamed", &kept).unwrap(), first);
+        }
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_read_is_never_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = dir.path().join("machine-id");
+        for broken in [&b""[..], b"-no id", b"host-<1>", b"\xff\xfe", &b"x".repeat(200)] {
+            std::fs::write(&kept, broken).unwrap();
+
+            let refused = id_from(None, "host", &kept).unwrap_err();
+
+            assert!(refused.to_string().contains("machine-id holds no id of a machine"), "{refused}");
+            assert_eq!(std::fs::read(&kept).unwrap(), broken);
         }
     }
 

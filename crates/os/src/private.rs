@@ -180,6 +180,28 @@ pub fn has_name(file: &File) -> bool {
     }
 }
 
+/// Gives a thing of ours that cannot be trusted a name beside it that nothing has yet, `NAME.broken-N`, and returns that. What
+/// was set aside before is never written over.
+///
+/// # Errors
+/// The fault of the file system; everything is as it was then.
+pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("the path has no name"))?;
+    let mut number = 1_u32;
+    let aside = loop {
+        let mut free = name.to_owned();
+        free.push(format!(".broken-{number}"));
+        let free = path.with_file_name(free);
+        if free.symlink_metadata().is_err() {
+            break free;
+        }
+        number += 1;
+    };
+    fs::rename(path, &aside)?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+    Ok(aside)
+}
+
 /// What tells one version of a file from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
@@ -254,6 +276,21 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn what_is_set_aside_never_covers_what_was_set_aside_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("window.json");
+        for content in ["one", "two"] {
+            fs::write(&path, content).unwrap();
+            set_aside(&path).unwrap();
+        }
+
+        assert!(!path.exists());
+        assert_eq!(fs::read(dir.path().join("window.json.broken-1")).unwrap(), b"one");
+        assert_eq!(fs::read(dir.path().join("window.json.broken-2")).unwrap(), b"two");
+        assert_eq!(set_aside(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -141,6 +141,27 @@ impl Bindings {
         Ok(Self { path, document: Mutex::new(document), live: Arc::default() })
     }
 
+    /// By the person's wish: sets a list that cannot be read aside and begins a new one, in which every grant that was signed
+    /// up to now is worthless: an empty list alone would let old ones be used again. Returns where the old list is.
+    ///
+    /// # Errors
+    /// [`BindingsFault::Io`].
+    pub fn start_afresh(state_dir: &Path, now: WallMs) -> Result<PathBuf, BindingsFault> {
+        let path = state_dir.join("bindings.json");
+        let fault = |error| BindingsFault::Io { path: path.clone(), error };
+        let document = Document { v: VERSION, all_revoked_at: Some(now.seconds()), ..Document::default() };
+        let bytes = serde_json::to_vec(&document).map_err(|error| fault(io::Error::other(error)))?;
+        let aside = private::set_aside(&path).map_err(fault)?;
+        if let Err(error) = private::replace(&path, &bytes) {
+            // Without the new list the old one must stand in its place: nothing there would mean an empty list.
+            return match std::fs::rename(&aside, &path) {
+                Ok(()) => Err(fault(error)),
+                Err(worse) => Err(fault(worse)),
+            };
+        }
+        Ok(aside)
+    }
+
     /// Keeps a live chat from losing its folder when more chats are attached than keep one.
     #[must_use]
     pub fn keep(&self, session: &SessionId) -> Kept {

@@ -77,15 +77,9 @@ impl Settings {
     /// [`SettingsFault::Io`].
     pub fn start_afresh(&self, raised: bool, raise_count: u64) -> Result<PolicyState, SettingsFault> {
         let fault = |error| SettingsFault::Io { path: self.path.clone(), error };
-        let mut number = 1_u32;
-        let mut aside = self.path.with_file_name("settings.json.broken-1");
-        while aside.symlink_metadata().is_ok() {
-            number += 1;
-            aside = self.path.with_file_name(format!("settings.json.broken-{number}"));
-        }
-        match std::fs::rename(&self.path, &aside) {
+        match private::set_aside(&self.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(error)),
-            Ok(()) | Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
         *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let state = PolicyState { raised, raise_count, ..PolicyState::defaults() };
