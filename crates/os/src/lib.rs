@@ -1,12 +1,15 @@
 //! The only home of system calls: directory handles, processes, sandbox, keychain, machine identity.
 
 pub mod again;
+pub mod desktop;
+pub mod disk;
 pub mod folders;
 pub mod keychain;
 pub mod local_socket;
 pub mod lockfile;
 pub mod machine;
 pub mod memory;
+pub mod permissions;
 pub mod private;
 pub mod process;
 pub mod root;
