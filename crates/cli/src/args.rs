@@ -126,7 +126,11 @@ pub(crate) enum Verb {
         shell: clap_complete::Shell,
     },
     /// Prints the manual page
-    Man,
+    Man {
+        /// Write it and a page for each command into this folder instead
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// A question in the very state that was read. An answer to an earlier state does not count.

@@ -75,7 +75,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Verb::Install { print } => autostart::install(print),
         Verb::Uninstall { print } => autostart::uninstall(print),
         Verb::Completions { shell } => packaging::completions(shell),
-        Verb::Man => packaging::man(),
+        Verb::Man { out } => packaging::man(out.as_deref()),
     }
 }
 

@@ -193,3 +193,22 @@ fn the_doctor_tells_what_is_missing_and_how_to_mend_it() {
     assert_eq!(output.status.code(), Some(78));
     assert!(text(&output.stdout).contains("FAIL  computer_use"));
 }
+
+#[test]
+fn manual_pages_are_written_for_every_command_and_a_file_in_the_way_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("man pages");
+    std::fs::write(home.path().join("file"), "").unwrap();
+
+    let written = drawbridge(home.path(), &["man", "--out", folder.to_str().unwrap()]);
+    let refused = drawbridge(home.path(), &["man", "--out", home.path().join("file/x").to_str().unwrap()]);
+
+    assert_eq!(written.status.code(), Some(0), "{}", text(&written.stderr));
+    let whole = std::fs::read_to_string(folder.join("drawbridge.1")).unwrap();
+    assert!(whole.contains("EXIT STATUS") && whole.contains("drawbridge\\-undo(1)"), "{whole}");
+    let part = std::fs::read_to_string(folder.join("drawbridge-undo-restore.1")).unwrap();
+    assert!(part.contains("Takes changes back") && part.contains("SEE ALSO"), "{part}");
+    assert!(!folder.join("drawbridge-help.1").exists());
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("cannot be made"), "{}", text(&refused.stderr));
+}
