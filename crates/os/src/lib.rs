@@ -14,3 +14,4 @@ pub mod private;
 pub mod process;
 pub mod root;
 pub mod sandbox;
+pub mod system_file;
