@@ -63,6 +63,14 @@ impl GrantKey {
         Self(Zeroizing::new(mac(audit_key, b"autogpt-root-grant-v1")))
     }
 
+    /// Derives the key of an account with a name of its own: a grant of one account is no grant in another. `account` is what
+    /// never names a second one.
+    #[must_use]
+    pub fn derive_for(audit_key: &[u8; 32], account: &str) -> Self {
+        let of_all = Zeroizing::new(mac(audit_key, b"autogpt-root-grant-v1"));
+        Self(Zeroizing::new(mac(&of_all[..], format!("account:{account}").as_bytes())))
+    }
+
     /// Signs claims.
     #[must_use]
     pub fn sign(&self, claims: &GrantClaims) -> String {

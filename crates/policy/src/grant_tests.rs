@@ -92,3 +92,17 @@ fn every_flipped_byte_is_noticed() {
         assert!(key.verify(&forged, &claims().session, &claims().machine_id).is_err(), "byte {index}");
     }
 }
+
+#[test]
+fn a_grant_of_one_account_is_worth_nothing_in_another() {
+    let derive = |account: &str| GrantKey::derive_for(&audit_key(), account);
+    let (session, machine) = (claims().session, claims().machine_id);
+    let grant = derive("work-1").sign(&claims());
+
+    assert_eq!(derive("work-1").verify(&grant, &session, &machine).unwrap(), claims());
+    for other in [derive("work-2"), derive(""), GrantKey::derive(&audit_key())] {
+        assert_eq!(other.verify(&grant, &session, &machine), Err(GrantFault::Signature));
+    }
+    let of_default = GrantKey::derive(&audit_key()).sign(&claims());
+    assert_eq!(derive("work-1").verify(&of_default, &session, &machine), Err(GrantFault::Signature));
+}
