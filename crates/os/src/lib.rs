@@ -1,6 +1,7 @@
 //! The only home of system calls: directory handles, processes, sandbox, keychain, machine identity.
 
 pub mod again;
+pub mod autostart;
 pub mod desktop;
 pub mod disk;
 pub mod folders;
