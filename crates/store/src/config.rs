@@ -1,11 +1,12 @@
 //! `config.toml`, the environment and flags, layered into one [`Config`] (`cli.md`, "Environment" and "config.toml").
 //!
-//! Order: flag, environment, file, default. The file is read and never written. Keys that nobody knows are refused, since
+//! Order: what an organisation has fixed, flag, environment, file, default. The file is read and never written. Keys that nobody knows are refused, since
 //! a misspelt limit that is silently ignored would be no limit. Whether the platform's address may be dialled is the
 //! engine's question; whether a proxy can be reached is the network's.
 
-mod file;
-mod keys;
+pub(crate) mod file;
+pub(crate) mod keys;
+mod managed;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,12 +15,14 @@ use std::path::{Path, PathBuf};
 
 use drawbridge_core::PowerMode;
 use drawbridge_os::machine;
+use drawbridge_os::system_file::SystemFile;
 use drawbridge_policy::{Network, ShellMode};
 
 use keys::{KEYS, Raw};
 pub use keys::{redacted_url, unset_text};
 
 use crate::audit::SyncMode;
+use crate::managed::{Managed, ManagedFault};
 
 /// Name of the file in the configuration folder.
 pub const FILE_NAME: &str = "config.toml";
@@ -201,6 +204,8 @@ pub struct ConfigLayers<'a> {
     pub env: &'a dyn Fn(&str) -> Option<OsString>,
     /// The command line.
     pub flags: FlagOverrides,
+    /// Where the organisation's policy lies, if there is one.
+    pub managed: SystemFile,
 }
 
 impl fmt::Debug for ConfigLayers<'_> {
@@ -214,7 +219,7 @@ impl<'a> ConfigLayers<'a> {
     /// Takes the environment of this process.
     #[must_use]
     pub fn of_process(config_dir: &'a Path, flags: FlagOverrides) -> Self {
-        Self { config_dir, env: &process_env, flags }
+        Self { config_dir, env: &process_env, flags, managed: SystemFile::policy() }
     }
 }
 
@@ -233,6 +238,8 @@ pub enum Origin {
     Env,
     /// The command line.
     Flag,
+    /// The organisation that manages this computer.
+    Managed,
 }
 
 impl Origin {
@@ -244,6 +251,7 @@ impl Origin {
             Self::File => "file",
             Self::Env => "environment",
             Self::Flag => "flag",
+            Self::Managed => "managed",
         }
     }
 }
@@ -301,6 +309,9 @@ pub enum ConfigError {
         /// What it must be.
         why: String,
     },
+    /// The organisation's policy cannot be used, so nothing may act.
+    #[error(transparent)]
+    Managed(#[from] Box<ManagedFault>),
     /// A flag's value that cannot be used.
     #[error("--{flag} {why}")]
     FlagValue {
@@ -318,17 +329,33 @@ pub struct Loaded {
     pub config: Config,
     /// One entry for each key, by its name with the table in front (`shell.mode`).
     pub origins: BTreeMap<String, Origin>,
+    /// What an organisation has fixed on this computer, if anything.
+    pub managed: Option<Managed>,
+    /// Where that was looked for.
+    pub managed_place: SystemFile,
+    /// Keys whose values would have been others without the organisation's policy, and where those came from.
+    pub overruled: Vec<Overruled>,
+}
+
+/// A value that the organisation's policy stands above.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overruled {
+    /// The key of the configuration.
+    pub key: String,
+    /// The layer that named another value.
+    pub layer: Origin,
 }
 
 impl Config {
     /// Reads all layers. A missing file is fine.
     ///
     /// # Errors
-    /// [`ConfigError`]; the first one of the file in its order.
+    /// [`ConfigError`]; the organisation's policy before everything else, then the first one of the file in its order.
     pub fn load(layers: &ConfigLayers<'_>) -> Result<Loaded, ConfigError> {
+        let managed = Managed::read(&layers.managed).map_err(Box::new)?;
         let mut config = Self::default();
         let mut origins: BTreeMap<String, Origin> =
-            KEYS.iter().map(|key| (key.name.to_owned(), Origin::Default)).collect();
+            KEYS.iter().map(|key| (key.key.name.to_owned(), Origin::Default)).collect();
 
         file::apply(layers.config_dir, &mut config, &mut origins)?;
         for key in KEYS {
@@ -337,11 +364,18 @@ impl Config {
             let Some(value) = (layers.env)(name).filter(|value| !value.is_empty()) else { continue };
             let fault = |why| ConfigError::EnvValue { name, why };
             let text = value.into_string().map_err(|_| fault("is no valid text".to_owned()))?;
-            (key.set)(&mut config, &Raw::Text(text)).map_err(fault)?;
-            origins.insert(key.name.to_owned(), Origin::Env);
+            (key.key.set)(&mut config, &Raw::Text(text)).map_err(fault)?;
+            origins.insert(key.key.name.to_owned(), Origin::Env);
         }
         apply_flags(&layers.flags, &mut config, &mut origins)?;
-        Ok(Loaded { config, origins })
+        let overruled = managed.as_ref().map(|managed| managed::apply(managed, &mut config, &mut origins));
+        Ok(Loaded {
+            config,
+            origins,
+            managed,
+            managed_place: layers.managed.clone(),
+            overruled: overruled.unwrap_or_default(),
+        })
     }
 }
 
@@ -389,11 +423,12 @@ impl Loaded {
     pub fn shown(&self, origin: bool) -> Vec<String> {
         KEYS.iter()
             .map(|key| {
+                let name = key.key.name;
                 let line = match (key.show)(&self.config) {
-                    Some(value) => format!("{} = {value}", key.name),
-                    None => format!("# {} is not set: {}", key.name, unset_text(key.name)),
+                    Some(value) => format!("{name} = {value}"),
+                    None => format!("# {name} is not set: {}", unset_text(name)),
                 };
-                match self.origins.get(key.name) {
+                match self.origins.get(name) {
                     Some(layer) if origin => format!("{line}  # {}", layer.name()),
                     Some(_) | None => line,
                 }

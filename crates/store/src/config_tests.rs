@@ -85,7 +85,12 @@ impl Home {
 
     fn load(&self, env: &[(&str, &str)], flags: FlagOverrides) -> Result<Loaded, ConfigError> {
         let env = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
-        Config::load(&ConfigLayers { config_dir: self.0.path(), env: &env, flags })
+        Config::load(&ConfigLayers {
+            config_dir: self.0.path(),
+            env: &env,
+            flags,
+            managed: SystemFile::policy_below(self.0.path(), 0),
+        })
     }
 
     fn alone(&self) -> Result<Loaded, ConfigError> {
@@ -102,7 +107,12 @@ fn without_a_file_everything_is_as_the_contract_says() {
     let dir = tempfile::tempdir().unwrap();
     let none = |_: &str| None;
     for place in [dir.path().to_owned(), dir.path().join("not/there")] {
-        let layers = ConfigLayers { config_dir: &place, env: &none, flags: FlagOverrides::default() };
+        let layers = ConfigLayers {
+            config_dir: &place,
+            env: &none,
+            flags: FlagOverrides::default(),
+            managed: SystemFile::policy_below(&place, 0),
+        };
 
         let loaded = Config::load(&layers).unwrap();
 
@@ -158,7 +168,7 @@ fn every_key_of_the_contract_can_be_set_in_the_file() {
         tls: TlsTable { extra_roots: Some(home.0.path().join("roots.pem")) },
     };
     assert_eq!(loaded.config, expected);
-    let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    let names: Vec<&str> = KEYS.iter().map(|key| key.key.name).collect();
     assert_eq!(names, CONTRACT);
     assert!(CONTRACT.iter().all(|key| loaded.origins[*key] == Origin::File));
     assert_eq!(loaded.origins.len(), CONTRACT.len());

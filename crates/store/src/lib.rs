@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod bindings;
 pub mod config;
+pub mod managed;
 pub mod refresh_lock;
 pub mod secrets;
 pub mod settings;

@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{KEYS, Raw};
+use super::keys::{KEYS, Key, Raw};
 use super::{Config, ConfigError, FILE_NAME, Origin};
 
 /// More than anybody writes by hand; keeps a wrong file from filling the memory.
@@ -26,21 +26,8 @@ pub(super) fn apply(
         Ok(None) => return Ok(()),
         Err(error) => return Err(ConfigError::Unreadable { path, error }),
     };
-    let table = DeTable::parse(&text).map_err(|err| {
-        let line = line_of(&text, err.span().map_or(0, |span| span.start));
-        ConfigError::Syntax { path: path.clone(), line, why: syntax(err.message()) }
-    })?;
-
-    let mut reader = Reader { config, origins, faults: Vec::new() };
-    reader.table("", table.get_ref());
-    let Reader { mut faults, .. } = reader;
-    faults.sort_by_key(|fault| fault.at);
-    if let Some(Fault { at, key, what }) = faults.into_iter().next() {
-        let line = line_of(&text, at);
-        return Err(match what {
-            What::Unknown(nearest) => ConfigError::UnknownKey { path, line, key, nearest },
-            What::Wrong(why) => ConfigError::FileValue { path, line, key, why },
-        });
+    for key in take(&path, &text, KEYS, config)? {
+        origins.insert(key, Origin::File);
     }
     if let Some(roots) = &mut config.tls.extra_roots {
         // A configuration folder that was copied elsewhere goes on working.
@@ -48,6 +35,35 @@ pub(super) fn apply(
         *roots = std::path::absolute(&absolute).unwrap_or(absolute);
     }
     Ok(())
+}
+
+/// Takes the keys of a text into `into` and returns the names of those that it sets. Of several faults the one that stands
+/// first is told.
+///
+/// # Errors
+/// What is wrong with the text, with the path and the line.
+pub(crate) fn take<T, K: AsRef<Key<T>>>(
+    path: &Path,
+    text: &str,
+    keys: &[K],
+    into: &mut T,
+) -> Result<Vec<String>, ConfigError> {
+    let path = path.to_owned();
+    let table = DeTable::parse(text).map_err(|err| {
+        let line = line_of(text, err.span().map_or(0, |span| span.start));
+        ConfigError::Syntax { path: path.clone(), line, why: syntax(err.message()) }
+    })?;
+    let keys: Vec<&Key<T>> = keys.iter().map(AsRef::as_ref).collect();
+    let mut reader = Reader { keys: &keys, into, set: Vec::new(), faults: Vec::new() };
+    reader.table("", table.get_ref());
+    let Reader { set, mut faults, .. } = reader;
+    faults.sort_by_key(|fault| fault.at);
+    let Some(Fault { at, key, what }) = faults.into_iter().next() else { return Ok(set) };
+    let line = line_of(text, at);
+    Err(match what {
+        What::Unknown(nearest) => ConfigError::UnknownKey { path, line, key, nearest },
+        What::Wrong(why) => ConfigError::FileValue { path, line, key, why },
+    })
 }
 
 fn read(path: &Path) -> std::io::Result<Option<String>> {
@@ -85,28 +101,27 @@ enum What {
     Wrong(String),
 }
 
-struct Reader<'a> {
-    config: &'a mut Config,
-    origins: &'a mut BTreeMap<String, Origin>,
+struct Reader<'a, T> {
+    keys: &'a [&'a Key<T>],
+    into: &'a mut T,
+    set: Vec<String>,
     faults: Vec<Fault>,
 }
 
-impl Reader<'_> {
+impl<T> Reader<'_, T> {
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = format!("{prefix}{}", key.get_ref());
             let at = key.span().start;
-            if let Some(known) = KEYS.iter().find(|known| known.name == name) {
-                match (known.set)(self.config, &raw(value.get_ref())) {
-                    Ok(()) => {
-                        self.origins.insert(name, Origin::File);
-                    }
+            if let Some(known) = self.keys.iter().find(|known| known.name == name) {
+                match (known.set)(self.into, &raw(value.get_ref())) {
+                    Ok(()) => self.set.push(name),
                     Err(why) => self.fault(at, &value.span(), name, why),
                 }
                 continue;
             }
             let inner = format!("{name}.");
-            let is_table = prefix.is_empty() && KEYS.iter().any(|known| known.name.starts_with(&inner));
+            let is_table = prefix.is_empty() && self.keys.iter().any(|known| known.name.starts_with(&inner));
             match value.get_ref() {
                 DeValue::Table(table) if is_table => self.table(&inner, table),
                 _ if is_table => self.fault(at, &value.span(), name.clone(), format!("must be a table: [{name}]")),
@@ -117,7 +132,7 @@ impl Reader<'_> {
                 | DeValue::Datetime(_)
                 | DeValue::Array(_)
                 | DeValue::Table(_) => {
-                    let nearest = nearest(&name);
+                    let nearest = nearest(self.keys, &name);
                     self.faults.push(Fault { at, key: name, what: What::Unknown(nearest) });
                 }
             }
@@ -143,14 +158,14 @@ fn raw(value: &DeValue<'_>) -> Raw {
 }
 
 /// Finds the key that was most likely meant: by its whole name, by its name in a wrong table, or by its table alone.
-fn nearest(name: &str) -> &'static str {
+fn nearest<T>(keys: &[&Key<T>], name: &str) -> &'static str {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-    let near = |known: &&super::keys::Key| {
+    let near = |known: &&&Key<T>| {
         let other_table = distance(&last(name), &last(known.name)) + 1;
         let table = known.name.split_once('.').map_or(usize::MAX, |(table, _)| distance(name, table));
         distance(name, known.name).min(other_table).min(table)
     };
-    KEYS.iter().min_by_key(near).map_or("", |known| known.name)
+    keys.iter().min_by_key(near).map_or("", |known| known.name)
 }
 
 /// Number of letters to put in, take out or exchange.

@@ -10,7 +10,7 @@ use crate::audit::SyncMode;
 
 /// A value before anybody checked it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Raw {
+pub(crate) enum Raw {
     Text(String),
     Whole(i64),
     Fraction(f64),
@@ -20,29 +20,39 @@ pub(super) enum Raw {
     Other,
 }
 
-/// One key. `set` says what the value must be when it is not.
-pub(super) struct Key {
-    pub(super) name: &'static str,
+/// One key of a file. `set` says what the value must be when it is not.
+pub(crate) struct Key<T> {
+    pub(crate) name: &'static str,
+    pub(crate) set: fn(&mut T, &Raw) -> Result<(), String>,
+}
+
+/// One key of the configuration.
+pub(super) struct ConfigKey {
+    pub(super) key: Key<Config>,
     pub(super) env: Option<&'static str>,
-    pub(super) set: fn(&mut Config, &Raw) -> Result<(), String>,
     /// Nothing when the key is not set and something else decides.
     pub(super) show: fn(&Config) -> Option<String>,
+}
+
+impl AsRef<Key<Config>> for ConfigKey {
+    fn as_ref(&self) -> &Key<Config> {
+        &self.key
+    }
 }
 
 macro_rules! key {
     ($name:literal, $($field:ident).+, $take:expr, $show:expr) => { key!($name, None, $($field).+, $take, $show) };
     ($name:literal, $env:expr, $($field:ident).+, $take:expr, $show:expr) => {
-        Key {
-            name: $name,
+        ConfigKey {
+            key: Key { name: $name, set: |config, raw| { config.$($field).+ = $take(raw)?; Ok(()) } },
             env: $env,
-            set: |config, raw| { config.$($field).+ = $take(raw)?; Ok(()) },
             show: |config| $show(&config.$($field).+),
         }
     };
 }
 
 /// All keys in the order of the contract.
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key!("platform_url", Some("DRAWBRIDGE_PLATFORM_URL"), platform_url, address_of, |it: &String| show_address(it)),
     key!("oauth_client_id", oauth_client_id, word, |it: &String| show_text(it)),
     key!("display_name", display_name, title, |it: &String| show_text(it)),
@@ -84,9 +94,10 @@ pub(super) const KEYS: &[Key] = &[
         .map(show_path)),
 ];
 
-const DAY: u64 = 24 * 60 * 60;
+pub(crate) const DAY: u64 = 24 * 60 * 60;
 const MODES: &[(&str, ShellMode)] = &[("confined", ShellMode::Confined), ("full", ShellMode::Full)];
-const NETWORKS: &[(&str, Network)] = &[("none", Network::None), ("loopback", Network::Loopback), ("all", Network::All)];
+pub(crate) const NETWORKS: &[(&str, Network)] =
+    &[("none", Network::None), ("loopback", Network::Loopback), ("all", Network::All)];
 const ATTACH: &[(&str, PowerMode)] = &[("ask", PowerMode::AskEachTime), ("allow", PowerMode::Allowed)];
 const SYNC: &[(&str, SyncMode)] = &[("interval", SyncMode::Interval), ("record", SyncMode::Record)];
 
@@ -104,7 +115,7 @@ pub fn unset_text(name: &str) -> &'static str {
     }
 }
 
-fn text(raw: &Raw) -> Result<String, String> {
+pub(crate) fn text(raw: &Raw) -> Result<String, String> {
     match raw {
         Raw::Text(text) if text.chars().any(char::is_control) => Err("must not hold control characters".to_owned()),
         Raw::Text(text) => Ok(text.clone()),
@@ -114,17 +125,17 @@ fn text(raw: &Raw) -> Result<String, String> {
     }
 }
 
-fn title(raw: &Raw) -> Result<String, String> {
+pub(crate) fn title(raw: &Raw) -> Result<String, String> {
     let text = text(raw)?;
     if text.trim().is_empty() { Err("must not be empty".to_owned()) } else { Ok(text) }
 }
 
-fn word(raw: &Raw) -> Result<String, String> {
+pub(crate) fn word(raw: &Raw) -> Result<String, String> {
     let text = title(raw)?;
     if text.contains(char::is_whitespace) { Err("must not hold blanks".to_owned()) } else { Ok(text) }
 }
 
-fn address_of(raw: &Raw) -> Result<String, String> {
+pub(crate) fn address_of(raw: &Raw) -> Result<String, String> {
     address(&text(raw)?)
 }
 
@@ -133,7 +144,7 @@ pub(super) fn address(text: &str) -> Result<String, String> {
     word(&Raw::Text(text.trim().to_owned()))
 }
 
-fn whole(raw: &Raw, most: u64) -> Result<u64, String> {
+pub(crate) fn whole(raw: &Raw, most: u64) -> Result<u64, String> {
     let wanted = || format!("must be a whole number from 1 to {most}");
     match raw {
         Raw::Whole(number) => {
@@ -143,7 +154,7 @@ fn whole(raw: &Raw, most: u64) -> Result<u64, String> {
     }
 }
 
-fn count(raw: &Raw) -> Result<u32, String> {
+pub(crate) fn count(raw: &Raw) -> Result<u32, String> {
     let most = 10_000_u32;
     whole(raw, u64::from(most)).map(|number| u32::try_from(number).unwrap_or(most))
 }
@@ -168,7 +179,7 @@ fn seconds(raw: &Raw) -> Option<f64> {
     (0.0..=86_400.0).contains(&seconds).then_some(seconds)
 }
 
-fn switch(raw: &Raw) -> Result<bool, String> {
+pub(crate) fn switch(raw: &Raw) -> Result<bool, String> {
     match raw {
         Raw::Switch(on) => Ok(*on),
         Raw::Text(_) | Raw::Whole(_) | Raw::Fraction(_) | Raw::List(_) | Raw::Other => {
@@ -177,7 +188,7 @@ fn switch(raw: &Raw) -> Result<bool, String> {
     }
 }
 
-fn one_of<T: Copy>(raw: &Raw, choices: &[(&str, T)]) -> Result<T, String> {
+pub(crate) fn one_of<T: Copy>(raw: &Raw, choices: &[(&str, T)]) -> Result<T, String> {
     let chosen = match raw {
         Raw::Text(text) => choices.iter().find(|(name, _)| name == text),
         Raw::Whole(_) | Raw::Fraction(_) | Raw::Switch(_) | Raw::List(_) | Raw::Other => None,
@@ -188,11 +199,11 @@ fn one_of<T: Copy>(raw: &Raw, choices: &[(&str, T)]) -> Result<T, String> {
     })
 }
 
-fn some_path(raw: &Raw) -> Result<PathBuf, String> {
+pub(crate) fn some_path(raw: &Raw) -> Result<PathBuf, String> {
     title(raw).map(PathBuf::from)
 }
 
-fn folders(raw: &Raw) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn folders(raw: &Raw) -> Result<Vec<PathBuf>, String> {
     let wanted = || "must be a list of whole paths in quotes, such as [\"/home/me/projects\"]".to_owned();
     let list = match raw {
         Raw::List(list) => list,
