@@ -1,25 +1,35 @@
 //! How this machine reaches the platform: trust anchors and the company proxy (FB-32).
 //!
-//! One choice serves both the HTTP client of the sign-in and the WebSocket dial. The proxy only ever carries encrypted
+//! One choice serves both the HTTP requests of the sign-in and the WebSocket dial. The proxy only ever carries encrypted
 //! connections to other machines: loopback and plain connections go straight, so no token crosses a proxy in clear.
 
+mod certificate;
+mod exclusions;
+mod proxy;
+mod trust;
+
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use oauth2::url::{Host, Url};
+use oauth2::url::Host;
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use secrecy::{ExposeSecret as _, SecretString};
 
-/// The longest that one HTTP request of the sign-in may take.
-const HTTP_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) use certificate::{CertificateFacts, shown as shown_name};
+use exclusions::Exclusions;
+pub(crate) use proxy::{Proxy, Setting};
+pub(crate) use trust::UnknownIssuer;
 
-/// What the configuration says about the network. Everything may be missing.
-#[derive(Debug, Clone, Default)]
+/// The variables that other programs take a proxy from, in the order in which they are asked.
+const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+const NO_PROXY_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
+/// The largest certificate file that is read. The roots of a whole system take a quarter of a mebibyte.
+const ROOTS_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What the configuration says about the network. Everything may be missing. `Debug` shows no password.
+#[derive(Clone, Default)]
 pub struct NetSettings {
     /// `http://[user:password@]host:port` of a proxy; "none" switches proxies off; missing means: as the environment says.
     pub proxy: Option<String>,
@@ -29,7 +39,17 @@ pub struct NetSettings {
     pub extra_roots: Option<PathBuf>,
 }
 
-/// The network cannot be used as it is configured.
+impl fmt::Debug for NetSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NetSettings")
+            .field("proxy", &self.proxy.as_ref().map(|_| "<redacted>"))
+            .field("no_proxy", &self.no_proxy)
+            .field("extra_roots", &self.extra_roots)
+            .finish()
+    }
+}
+
+/// The network cannot be used as it is configured. Names the setting, never a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NetFault(String);
@@ -38,26 +58,31 @@ pub struct NetFault(String);
 #[derive(Clone)]
 pub struct NetConfig(Arc<Inner>);
 
+#[derive(Default)]
 struct Inner {
     proxy: Option<Proxy>,
-    no_proxy: Vec<String>,
+    exclusions: Exclusions,
     extra_roots: Vec<CertificateDer<'static>>,
     tls: OnceLock<Arc<ClientConfig>>,
 }
 
-/// A proxy that understands HTTP CONNECT.
-pub(crate) struct Proxy {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    /// The whole value of `Proxy-Authorization`.
-    pub(crate) authorization: Option<SecretString>,
-}
-
-impl std::fmt::Debug for NetConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for NetConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let proxy = self.0.proxy.as_ref().map(Proxy::shown);
         f.debug_struct("NetConfig").field("proxy", &proxy).field("extra_roots", &self.0.extra_roots.len()).finish()
     }
+}
+
+/// How a host is reached.
+pub(crate) enum Way<'a> {
+    /// Straight: there is no proxy.
+    Straight,
+    /// Straight, although there is a proxy: this computer itself.
+    OwnComputer,
+    /// Straight, although there is a proxy: the exclusion list says so.
+    Excluded,
+    /// Through this proxy.
+    Through(&'a Proxy),
 }
 
 impl NetConfig {
@@ -72,38 +97,46 @@ impl NetConfig {
     /// Returns a configuration without proxy and without further roots, whatever the environment says.
     #[must_use]
     pub fn direct() -> Self {
-        Self(Arc::new(Inner { proxy: None, no_proxy: Vec::new(), extra_roots: Vec::new(), tls: OnceLock::new() }))
+        Self(Arc::new(Inner::default()))
     }
 
     pub(crate) fn with_environment(
         settings: &NetSettings,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, NetFault> {
-        let first = |names: &[&str]| names.iter().find_map(|name| environment(name)).filter(|value| !value.is_empty());
-        let proxy = match settings.proxy.as_deref().map(str::trim) {
-            Some("none") => None,
-            Some(address) if !address.is_empty() => Some(Proxy::parse(address)?),
-            Some(_) | None => first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
-                .map(|address| Proxy::parse(&address))
-                .transpose()?,
+        let first = |names: &[&'static str]| {
+            let set = |name: &&'static str| environment(name).filter(|value| !value.trim().is_empty());
+            names.iter().find_map(|name| set(name).map(|value| (*name, value)))
         };
-        let no_proxy = settings.no_proxy.clone().or_else(|| first(&["NO_PROXY", "no_proxy"])).unwrap_or_default();
-        let no_proxy = no_proxy.split(',').map(|entry| entry.trim().to_ascii_lowercase());
+        let proxy = match settings.proxy.as_deref().map(str::trim) {
+            Some(word) if word.eq_ignore_ascii_case("none") => None,
+            Some(address) if !address.is_empty() => Some(Proxy::parse(address, Setting::Key("url under [proxy]"))?),
+            Some(_) | None => {
+                let named = first(&PROXY_VARIABLES);
+                named.map(|(name, address)| Proxy::parse(&address, Setting::Variable(name))).transpose()?
+            }
+        };
+        let no_proxy = settings.no_proxy.clone().or_else(|| first(&NO_PROXY_VARIABLES).map(|(_, value)| value));
         let extra_roots = settings.extra_roots.as_deref().map(read_roots).transpose()?.unwrap_or_default();
         Ok(Self(Arc::new(Inner {
             proxy,
-            no_proxy: no_proxy.filter(|entry| !entry.is_empty()).collect(),
+            exclusions: Exclusions::parse(&no_proxy.unwrap_or_default()),
             extra_roots,
             tls: OnceLock::new(),
         })))
     }
 
-    /// Returns the proxy for an encrypted connection to a host, if there is one.
-    pub(crate) fn proxy_for(&self, host: &str) -> Option<&Proxy> {
-        let proxy = self.0.proxy.as_ref()?;
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        let excluded = is_loopback(&host) || self.0.no_proxy.iter().any(|entry| covers(entry, &host));
-        (!excluded).then_some(proxy)
+    /// Returns how an encrypted connection to a host is made.
+    pub(crate) fn way_to(&self, host: &str, port: u16) -> Way<'_> {
+        let Some(proxy) = self.0.proxy.as_ref() else { return Way::Straight };
+        let host = bare(host).to_ascii_lowercase();
+        if is_loopback(&host) {
+            Way::OwnComputer
+        } else if self.0.exclusions.cover(&host, port) {
+            Way::Excluded
+        } else {
+            Way::Through(proxy)
+        }
     }
 
     /// Returns the trust of the system plus the further roots. Built at the first encrypted connection.
@@ -111,80 +144,10 @@ impl NetConfig {
         if let Some(config) = self.0.tls.get() {
             return Ok(config.clone());
         }
-        let config = Arc::new(self.build_tls()?);
+        let fault =
+            |err: rustls::Error| NetFault(format!("the root certificates of this computer cannot be used: {err}"));
+        let config = Arc::new(trust::client(&self.0.extra_roots).map_err(fault)?);
         Ok(self.0.tls.get_or_init(|| config).clone())
-    }
-
-    fn build_tls(&self) -> Result<ClientConfig, NetFault> {
-        let fault = |err: rustls::Error| NetFault(format!("encrypted connections cannot be set up: {err}"));
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let roots = self.0.extra_roots.iter().cloned();
-        let verifier =
-            rustls_platform_verifier::Verifier::new_with_extra_roots(roots, provider.clone()).map_err(fault)?;
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(fault)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(config)
-    }
-
-    /// Builds the HTTP client for one address: no redirects, since a redirect could carry a token elsewhere.
-    pub(crate) fn http_client(&self, target: &Url) -> Result<reqwest::Client, NetFault> {
-        let fault = |err: reqwest::Error| NetFault(format!("the HTTP client cannot be set up: {err}"));
-        let mut builder = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .timeout(HTTP_TIMEOUT)
-            .pool_max_idle_per_host(0)
-            .user_agent(concat!("drawbridge/", env!("CARGO_PKG_VERSION")));
-        if target.scheme() == "https" {
-            builder = builder.tls_backend_preconfigured(self.tls()?.as_ref().clone());
-            if let Some(proxy) = target.host_str().and_then(|host| self.proxy_for(host)) {
-                builder = builder.proxy(proxy.for_reqwest().map_err(fault)?);
-            }
-        } else {
-            // Even a plain client would otherwise load the system's certificates, which costs tens of milliseconds.
-            builder = builder.tls_backend_preconfigured(no_trust()?);
-        }
-        builder.build().map_err(fault)
-    }
-}
-
-impl Proxy {
-    fn parse(address: &str) -> Result<Self, NetFault> {
-        let text = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
-        // The address may hold a password, so it is not repeated.
-        let wrong = |why: &str| NetFault(format!("the address of the proxy is not usable: {why}"));
-        let url = Url::parse(&text).map_err(|err| wrong(&err.to_string()))?;
-        if url.scheme() != "http" {
-            return Err(wrong("only http:// proxies (HTTP CONNECT) are supported"));
-        }
-        let host = url.host_str().ok_or_else(|| wrong("it names no host"))?.to_owned();
-        let authorization = (!url.username().is_empty()).then(|| {
-            let plain = format!("{}:{}", unescape(url.username()), unescape(url.password().unwrap_or_default()));
-            SecretString::from(format!("Basic {}", STANDARD.encode(plain)))
-        });
-        Ok(Self { host, port: url.port_or_known_default().unwrap_or(80), authorization })
-    }
-
-    pub(crate) fn shown(&self) -> String {
-        format!("{}:{}", self.host, self.port)
-    }
-
-    fn for_reqwest(&self) -> Result<reqwest::Proxy, reqwest::Error> {
-        let proxy = reqwest::Proxy::https(format!("http://{}", self.shown()))?;
-        let header = self.authorization.as_ref().and_then(|value| {
-            let mut header = reqwest::header::HeaderValue::from_str(value.expose_secret()).ok()?;
-            header.set_sensitive(true);
-            Some(header)
-        });
-        Ok(match header {
-            Some(header) => proxy.custom_http_auth(header),
-            None => proxy,
-        })
     }
 }
 
@@ -198,32 +161,38 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     }
 }
 
-/// Tells whether an entry of an exclusion list covers a host: `*`, the host itself, or a domain above it.
-fn covers(entry: &str, host: &str) -> bool {
-    let entry = entry.trim_start_matches("*.").trim_start_matches('.');
-    entry == "*" || entry == host || host.strip_suffix(entry).is_some_and(|rest| rest.ends_with('.'))
+/// Returns a host without the brackets of an IPv6 address.
+pub(crate) fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
+/// Returns `host:port`, with the brackets that an IPv6 address needs there.
+pub(crate) fn authority(bare_host: &str, port: u16) -> String {
+    if bare_host.contains(':') { format!("[{bare_host}]:{port}") } else { format!("{bare_host}:{port}") }
 }
 
 fn read_roots(path: &Path) -> Result<Vec<CertificateDer<'static>>, NetFault> {
-    let fault = |why: String| NetFault(format!("the certificate file {} cannot be used: {why}", path.display()));
+    let fault = |why: String| {
+        NetFault(format!(
+            "the certificate file {} (extra_roots under [tls] in config.toml) cannot be used: {why}",
+            drawbridge_core::escape_outside_text(&path.display().to_string())
+        ))
+    };
+    let facts = std::fs::metadata(path).map_err(|err| fault(err.to_string()))?;
+    // Whoever reads a pipe waits for its writer.
+    if !facts.is_file() || facts.len() > ROOTS_LIMIT_BYTES {
+        return Err(fault("it is no ordinary file of a reasonable size".to_owned()));
+    }
     let found = CertificateDer::pem_file_iter(path).map_err(|err| fault(err.to_string()))?;
     let roots = found.collect::<Result<Vec<_>, _>>().map_err(|err| fault(err.to_string()))?;
-    if roots.is_empty() { Err(fault("it holds no certificate in PEM form".to_owned())) } else { Ok(roots) }
-}
-
-fn no_trust() -> Result<ClientConfig, NetFault> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = versions.map_err(|err| NetFault(format!("the HTTP client cannot be set up: {err}")))?;
-    Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
-}
-
-/// Undoes percent encoding in the user part of an address.
-fn unescape(text: &str) -> String {
-    oauth2::url::form_urlencoded::parse(format!("v={}", text.replace('+', "%2B")).as_bytes())
-        .next()
-        .map(|(_, value)| value.into_owned())
-        .unwrap_or_default()
+    if roots.is_empty() {
+        return Err(fault("it holds no certificate in PEM form".to_owned()));
+    }
+    let mut store = rustls::RootCertStore::empty();
+    for (at, root) in roots.iter().enumerate() {
+        store.add(root.clone()).map_err(|_| fault(format!("its certificate number {} is damaged", at + 1)))?;
+    }
+    Ok(roots)
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ fn with(settings: &NetSettings, environment: &[(&str, &str)]) -> Result<NetConfi
 }
 
 fn proxy(config: &NetConfig, host: &str) -> Option<String> {
-    config.proxy_for(host).map(Proxy::shown)
+    match config.way_to(host, 443) {
+        Way::Through(proxy) => Some(proxy.shown()),
+        Way::Straight | Way::OwnComputer | Way::Excluded => None,
+    }
 }
 
 #[test]

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use drawbridge_core::WallMs;
 use oauth2::basic::BasicClient;
-use oauth2::url::Url;
 use oauth2::{
     AuthUrl, AuthorizationCode, ClientId, HttpRequest, HttpResponse, PkceCodeVerifier, RedirectUrl, TokenUrl,
 };
@@ -18,10 +17,9 @@ use serde_json::{Map, Value};
 use super::AccountError;
 use super::platform::PlatformUrl;
 use super::tokens::{Tokens, read_answer};
+use crate::dial::http::{self, Answer};
+use crate::dial::{DialError, DialStep};
 use crate::net::NetConfig;
-
-/// The largest answer that is read.
-const ANSWER_LIMIT_BYTES: usize = 256 * 1024;
 
 /// The OAuth client of this program at one platform.
 #[derive(Debug, Clone)]
@@ -37,16 +35,6 @@ pub(super) struct CodeGrant {
     pub(super) verifier: PkceCodeVerifier,
     pub(super) redirect_uri: String,
 }
-
-struct Answer {
-    status: u16,
-    body: Vec<u8>,
-}
-
-/// The transport's own error: the request itself could not be made.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct SendFault(String);
 
 impl Exchange {
     /// Exchanges an authorization code.
@@ -79,7 +67,7 @@ impl Exchange {
         body.insert("client_secret".to_owned(), Value::from(""));
         let body = Value::Object(body).to_string().into_bytes();
         let sent = self.post(&self.platform.revoke(), "application/json", body).await;
-        let answer = sent.map_err(|fault| AccountError::Unreachable { why: fault.0 })?;
+        let answer = sent.map_err(unreachable)?;
         match answer.status {
             200..=299 => Ok(()),
             status => Err(AccountError::RevokeRefused { status }),
@@ -105,30 +93,15 @@ impl Exchange {
                     sent = exchange.post(&address, "application/json", form_as_json(&form)).await;
                 }
                 kept.put(sent);
-                Err(SendFault("the answer was kept for our own reading".to_owned()))
+                // Never seen by anybody: the answer was kept for our own reading.
+                Err(DialError::new(DialStep::Http, "the answer was kept"))
             })
         }
     }
 
-    async fn post(&self, address: &str, content_type: &str, body: Vec<u8>) -> Result<Answer, SendFault> {
-        let url = Url::parse(address).map_err(|err| SendFault(err.to_string()))?;
-        let client = self.net.http_client(&url).map_err(|err| SendFault(err.to_string()))?;
-        let request = client
-            .post(url)
-            .header("Content-Type", content_type)
-            .header("Accept", "application/json")
-            .header("Cache-Control", "no-store")
-            .body(body);
-        let mut response = request.send().await.map_err(|err| SendFault(in_words(&err)))?;
-        let status = response.status().as_u16();
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|err| SendFault(in_words(&err)))? {
-            body.extend_from_slice(&chunk);
-            if body.len() > ANSWER_LIMIT_BYTES {
-                return Err(SendFault("the platform's answer is too long".to_owned()));
-            }
-        }
-        Ok(Answer { status, body })
+    async fn post(&self, address: &str, content_type: &str, body: Vec<u8>) -> Result<Answer, DialError> {
+        let headers = [("Content-Type", content_type), ("Accept", "application/json"), ("Cache-Control", "no-store")];
+        http::post(&self.net, address, &headers, body).await
     }
 }
 
@@ -140,26 +113,26 @@ type Client = BasicClient<
     oauth2::EndpointSet,
 >;
 
-type Sending = Pin<Box<dyn Future<Output = Result<HttpResponse, SendFault>> + Send>>;
+type Sending = Pin<Box<dyn Future<Output = Result<HttpResponse, DialError>> + Send>>;
 
 /// Where the transport leaves the platform's answer for us.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Option<Result<Answer, SendFault>>>>);
+struct Kept(Arc<Mutex<Option<Result<Answer, DialError>>>>);
 
 impl Kept {
-    fn put(&self, answer: Result<Answer, SendFault>) {
+    fn put(&self, answer: Result<Answer, DialError>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
-    fn take(&self) -> Result<Answer, SendFault> {
+    fn take(&self) -> Result<Answer, DialError> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        kept.unwrap_or_else(|| Err(SendFault("the request could not be built".to_owned())))
+        kept.unwrap_or_else(|| Err(DialError::new(DialStep::Address, "the request could not be built")))
     }
 }
 
 /// Decides what an answer of the token address means (table of spec 1.3).
-fn judge(answer: Result<Answer, SendFault>, kept: Option<&SecretString>, now: WallMs) -> Result<Tokens, AccountError> {
-    let answer = answer.map_err(|fault| AccountError::Unreachable { why: fault.0 })?;
+fn judge(answer: Result<Answer, DialError>, kept: Option<&SecretString>, now: WallMs) -> Result<Tokens, AccountError> {
+    let answer = answer.map_err(unreachable)?;
     match answer.status {
         200..=299 => read_answer(&answer.body, kept, now)
             .map_err(|fault| AccountError::Unusable { why: format!("the platform's answer is not usable: {fault}") }),
@@ -185,21 +158,11 @@ fn form_as_json(form: &[u8]) -> Vec<u8> {
     Value::Object(body).to_string().into_bytes()
 }
 
-fn configuration(err: &impl std::fmt::Display) -> AccountError {
-    AccountError::Configuration { why: err.to_string() }
+/// The step that failed stands in the text.
+fn unreachable(fault: DialError) -> AccountError {
+    AccountError::Unreachable { why: fault.to_string() }
 }
 
-/// Says what failed with all its causes. The addresses hold no secrets: everything secret travels in bodies.
-fn in_words(err: &reqwest::Error) -> String {
-    let mut words = if err.is_timeout() { "no answer in time".to_owned() } else { err.to_string() };
-    let mut source = std::error::Error::source(err);
-    while let Some(cause) = source {
-        let cause_words = cause.to_string();
-        if !words.contains(&cause_words) {
-            words.push_str(": ");
-            words.push_str(&cause_words);
-        }
-        source = cause.source();
-    }
-    words
+fn configuration(err: &impl std::fmt::Display) -> AccountError {
+    AccountError::Configuration { why: err.to_string() }
 }
