@@ -7,7 +7,7 @@ use anyhow::bail;
 use drawbridge_engine::control::{Client, ControlError};
 use drawbridge_os::folders::Folders;
 use drawbridge_store::audit::{AuditKey, AuditPaths};
-use drawbridge_store::secrets::{self, NoPlaceForSecrets, SecretStore, entries};
+use drawbridge_store::secrets::{self, NoPlaceForSecrets, SecretStore as _, Secrets, entries};
 use drawbridge_store::state_dir::{Owner, OwnerFault, StateDir};
 use secrecy::ExposeSecret as _;
 
@@ -101,14 +101,14 @@ impl Place {
     }
 
     /// Opens the place for secrets. Blocks for seconds at worst.
-    pub(crate) fn secrets(&self) -> Result<Arc<dyn SecretStore>, NoPlaceForSecrets> {
+    pub(crate) fn secrets(&self) -> Result<Arc<Secrets>, NoPlaceForSecrets> {
         let keychain = secrets::keychain_of(&self.folders.state)
-            .map_err(|fault| NoPlaceForSecrets::Nowhere { keychain: fault.to_string() })?;
+            .map_err(|fault| NoPlaceForSecrets::Nowhere { keychain: fault.to_string(), locked: false })?;
         secrets::open_secrets(&self.folders.state, secrets::passphrase_from_env(), &keychain)
     }
 
     /// Reads the audit key and never makes one.
-    pub(crate) fn audit_key(&self) -> Result<(AuditKey, Arc<dyn SecretStore>), NoKey> {
+    pub(crate) fn audit_key(&self) -> Result<(AuditKey, Arc<Secrets>), NoKey> {
         let secrets = self.secrets()?;
         let text = secrets.get(entries::AUDIT_KEY)?.ok_or(NoKey::Missing)?;
         let key = AuditKey::from_hex(text.expose_secret()).ok_or(NoKey::Damaged)?;

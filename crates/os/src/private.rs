@@ -140,6 +140,24 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// Gives a finished file its name, durably. Whatever has the name is replaced.
+///
+/// # Errors
+/// The fault of the file system.
+pub fn put_in_place(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_folder(to.parent().unwrap_or(Path::new(".")))
+}
+
+/// Removes a file, durably.
+///
+/// # Errors
+/// The fault of the file system.
+pub fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))
+}
+
 /// Removes temporary files that a crash in [`replace`] left for `path`.
 pub fn sweep(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return };

@@ -3,6 +3,7 @@
 //! There is no third place. Nothing is ever kept in clear, and a key that cannot be read is never replaced.
 
 mod file;
+mod moving;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use drawbridge_os::private;
 use secrecy::{ExposeSecret as _, SecretString};
 
 pub use file::SecretFile;
+pub use moving::{KeychainStore, MIN_PASSPHRASE_CHARS, MoveFault, Moved, Secrets, check_passphrase};
 
 use crate::audit::AuditKey;
 
@@ -28,6 +30,8 @@ pub mod entries {
     pub const AUDIT_KEY: &str = "default/audit_key";
     /// The copy of the audit log's head.
     pub const AUDIT_HEAD: &str = "default/audit_head";
+    /// Keys that could not be used and that the person set aside, one a line.
+    pub const AUDIT_KEY_ASIDE: &str = "default/audit_key_aside";
 
     /// Names of the entries of one account.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +57,7 @@ pub mod entries {
     /// Names everything that a state folder with these further accounts can keep. See `accounts::AccountBook::ids`.
     #[must_use]
     pub fn all<'a>(accounts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let mut names = vec![AUDIT_KEY.to_owned(), AUDIT_HEAD.to_owned()];
+        let mut names = vec![AUDIT_KEY.to_owned(), AUDIT_HEAD.to_owned(), AUDIT_KEY_ASIDE.to_owned()];
         for account in std::iter::once("default").chain(accounts.into_iter().filter(|id| *id != "default")) {
             let OfAccount { access_token, refresh_token, token_times } = of(account);
             names.extend([refresh_token, access_token, token_times]);
@@ -80,7 +84,18 @@ pub enum SecretFault {
     /// The passphrase does not open the file, or the file was changed.
     #[error("the passphrase does not open {}, or the file was changed; the file stays as it is", .0.display())]
     WrongPassphrase(PathBuf),
-    /// The file is no secret file of a known version.
+    /// A newer Drawbridge wrote the file.
+    #[error("the secret file {} was written by a newer Drawbridge (version {version} of the file); it stays as it is, so start that Drawbridge again", .path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u64,
+    },
+    /// Another process moved the secrets into the file.
+    #[error("the secrets were moved to {} meanwhile; start again to use them there", .0.display())]
+    Moved(PathBuf),
+    /// The file is no secret file.
     #[error("the secret file {} is damaged ({why}); it stays as it is", .path.display())]
     Damaged {
         /// The file.
@@ -167,6 +182,8 @@ pub enum NoPlaceForSecrets {
     Nowhere {
         /// What is wrong with the keychain.
         keychain: String,
+        /// It is there and wants the person first.
+        locked: bool,
     },
     /// The encrypted file is there and its passphrase is not.
     #[error(
@@ -240,8 +257,12 @@ pub fn open_secrets(
     state_dir: &Path,
     passphrase: Option<SecretString>,
     keychain: &Keychain,
-) -> Result<Arc<dyn SecretStore>, NoPlaceForSecrets> {
+) -> Result<Arc<Secrets>, NoPlaceForSecrets> {
     let path = SecretFile::path(state_dir);
+    let in_file = |passphrase| {
+        let file = SecretFile::open(state_dir, passphrase)?;
+        Ok(Arc::new(Secrets::in_file(state_dir, Arc::new(keychain.clone()), file)))
+    };
     // Whatever stands there, also a link that leads nowhere: nothing is put in its place.
     let is_there = match path.symlink_metadata() {
         Ok(_) => true,
@@ -250,16 +271,16 @@ pub fn open_secrets(
     };
     if is_there {
         let passphrase = passphrase.ok_or_else(|| NoPlaceForSecrets::PassphraseMissing(path.clone()))?;
-        return Ok(Arc::new(SecretFile::open(state_dir, passphrase)?));
+        return in_file(passphrase);
     }
-    let why = match keychain.probe() {
-        KeychainState::Ready => return Ok(Arc::new(keychain.clone())),
-        KeychainState::Locked => "the keychain of this computer is locked".to_owned(),
-        KeychainState::None { why } => why,
+    let (why, locked) = match keychain.probe() {
+        KeychainState::Ready => return Ok(Arc::new(Secrets::in_keychain(state_dir, Arc::new(keychain.clone())))),
+        KeychainState::Locked => ("the keychain of this computer is locked".to_owned(), true),
+        KeychainState::None { why } => (why, false),
     };
     match passphrase {
-        Some(passphrase) => Ok(Arc::new(SecretFile::open(state_dir, passphrase)?)),
-        None => Err(NoPlaceForSecrets::Nowhere { keychain: why }),
+        Some(passphrase) => in_file(passphrase),
+        None => Err(NoPlaceForSecrets::Nowhere { keychain: why, locked }),
     }
 }
 

@@ -9,7 +9,7 @@ use drawbridge_core::{Power, PowerMode, SessionId, SystemClock};
 use drawbridge_os::keychain::Keychain;
 use drawbridge_store::audit::{AuditLog, AuditOptions, AuditPaths, Record, RecordResult, SyncMode, export};
 use drawbridge_store::bindings::Bindings;
-use drawbridge_store::secrets::{audit_key, entries, open_secrets};
+use drawbridge_store::secrets::{SecretStore as _, audit_key, entries, open_secrets};
 use drawbridge_store::settings::Settings;
 use drawbridge_store::state_dir::StateDir;
 use secrecy::SecretString;

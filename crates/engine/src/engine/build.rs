@@ -17,7 +17,8 @@ use drawbridge_proto::executor::machine::{HelloFacts, Negotiated};
 use drawbridge_proto::executor::wire::Capability as WireCapability;
 use drawbridge_store::audit::{AuditLog, AuditOptions, AuditPaths};
 use drawbridge_store::bindings::Bindings;
-use drawbridge_store::secrets::{self, SecretStore};
+use drawbridge_store::managed::Managed;
+use drawbridge_store::secrets::{self, Secrets};
 use drawbridge_store::settings::Settings;
 use drawbridge_store::state_dir::{Owner, StateDir};
 use drawbridge_store::undo::UndoStore;
@@ -41,6 +42,7 @@ use crate::dispatcher::{self, Dispatcher};
 use crate::handle::EngineHandle;
 use crate::journal::Journal;
 use crate::link::{self, HelloMaker, Purpose, Shared};
+use crate::managed::{ManagedCell, check_platform};
 use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::sessions::{self, Sessions};
@@ -63,7 +65,7 @@ pub(super) struct LegacySession {
 struct Opened {
     owner: Owner,
     socket_path: PathBuf,
-    secrets: Arc<dyn SecretStore>,
+    secrets: Arc<Secrets>,
     log: AuditLog,
     log_path: PathBuf,
     grant_key: GrantKey,
@@ -80,6 +82,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let platform = PlatformUrl::parse(&options.platform_url)?;
     let net = NetConfig::new(&options.net)?;
+    check_platform(options.managed.policy.as_ref(), &platform)?;
     let (system, arch) = (machine::platform()?, machine::arch()?);
     let (for_opening, its_clock) = (options.clone(), clock.clone());
     let opened = tokio::task::spawn_blocking(move || open(&for_opening, &its_clock))
@@ -104,6 +107,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         tracing::warn!(%fault, "the stored settings cannot be read, so everything is refused; mend or remove the file");
     }
     let board = Arc::new(Board::new());
+    let managed = Arc::new(ManagedCell::new(options.managed.clone()));
     let journal = Arc::new(Journal::new(opened.log, opened.log_path, board.clone()));
     let settings = Arc::new(opened.settings);
     let now = options.overlay.over(&opened.stored, options.can_ask);
@@ -113,7 +117,8 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     let policy = Arc::new(PolicyCell::new(opened.stored, now, persist));
     let broker = Broker::new(clock.clone(), board.clone(), journal.clone());
     let browser = Arc::new(Browser::new(clock.clone(), RootChoice::nothing()));
-    let folders = Arc::new(FolderChoice::new(browser.clone(), options.browse_roots.clone()));
+    let fixed = options.managed.policy.as_ref().is_some_and(|policy| policy.browse_roots.is_some());
+    let folders = Arc::new(FolderChoice::new(browser.clone(), options.browse_roots.clone(), fixed));
     let (for_roots, its_state) = (folders.clone(), policy.get());
     tokio::task::spawn_blocking(move || for_roots.apply(&its_state))
         .await
@@ -168,6 +173,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         shell: shell.clone(),
         undo: undo.clone(),
         folders: folders.clone(),
+        managed: managed.clone(),
         legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
@@ -195,6 +201,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         shell,
         open_root: opened.open_root,
         folders,
+        managed,
         legacy: opened.legacy,
         ends_with_link: options.headless,
         main: None,
@@ -216,7 +223,7 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>) -> Result<Opened, Start
     let folders = &options.folders;
     let state = StateDir::open(&folders.state)?;
     let owner = state.lock()?;
-    let open_root = root_opener(folders);
+    let open_root = root_opener(folders, options.managed.policy.clone());
     let legacy = match &options.legacy {
         None => None,
         Some((session, path)) => {
@@ -265,13 +272,21 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>) -> Result<Opened, Start
     })
 }
 
-/// Opens folders as roots; our own folders stay out of reach wherever they lie.
-fn root_opener(folders: &Folders) -> OpenRoot {
+/// Opens folders as roots; our own folders stay out of reach wherever they lie, and so do those that the organisation does not
+/// allow.
+fn root_opener(folders: &Folders, policy: Option<Managed>) -> OpenRoot {
     let protected = vec![folders.state.clone(), folders.config.clone(), folders.logs.clone()];
     let home = std::env::home_dir();
     Arc::new(move |path| {
         let options = RootOptions { protected: protected.clone(), home: home.clone() };
-        Root::open_with(std::path::Path::new(path), options)
+        let root = Root::open_with(std::path::Path::new(path), options)?;
+        match &policy {
+            Some(policy) if !policy.allows_folder(std::path::Path::new(root.path())) => {
+                let by = escape_outside_text(policy.by());
+                Err(RootFault::Unusable(format!("{by} allows only other folders on this computer")))
+            }
+            Some(_) | None => Ok(root),
+        }
     })
 }
 

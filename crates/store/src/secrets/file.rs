@@ -17,6 +17,10 @@ use zeroize::Zeroizing;
 
 use super::{SecretFault, SecretPlace, SecretStore};
 
+/// The version that is written and read.
+const VERSION: u64 = 1;
+/// Far more than all entries together ever are.
+const SIZE_LIMIT_BYTES: usize = 4 * 1024 * 1024;
 const M_KIB: u32 = 65_536;
 const T: u32 = 3;
 const P: u32 = 1;
@@ -24,7 +28,7 @@ const P: u32 = 1;
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sealed {
-    v: u32,
+    v: u64,
     kdf: String,
     m_kib: u32,
     t: u32,
@@ -74,12 +78,79 @@ impl SecretFile {
         Ok(Self { path, passphrase, known: Mutex::new(known) })
     }
 
+    /// Makes the file with these entries where none is. It is written beside its place, opened again with the passphrase and
+    /// compared, and only then gets its name, so that what has the name can be opened.
+    ///
+    /// # Errors
+    /// [`SecretFault`]; nothing has the file's name then, or what had it still has.
+    pub fn create(
+        state_dir: &Path,
+        passphrase: SecretString,
+        entries: BTreeMap<String, SecretString>,
+    ) -> Result<Self, SecretFault> {
+        let path = Self::path(state_dir);
+        let _turn = turn(&path)?;
+        if path.symlink_metadata().is_ok() {
+            return Err(io_fault(&path, "it is there already"));
+        }
+        let draft = draft_of(&path);
+        let made = (|| {
+            let bytes = seal(&path, &passphrase, &entries)?;
+            private::replace(&draft, &bytes).map_err(|error| io_fault(&path, error))?;
+            if !same(&read(&draft, &passphrase)?.entries, &entries) {
+                return Err(io_fault(&path, "it could not be read back as it was written"));
+            }
+            private::put_in_place(&draft, &path).map_err(|error| io_fault(&path, error))?;
+            private::stamp(&path).map_err(|error| io_fault(&path, error))
+        })();
+        match made {
+            Ok(stamp) => Ok(Self { path, passphrase, known: Mutex::new(Known { stamp, entries }) }),
+            Err(fault) => {
+                // What matters is the fault; a draft that stays is swept with the next move.
+                let _ = std::fs::remove_file(&draft);
+                Err(fault)
+            }
+        }
+    }
+
+    /// Removes a draft that a crash in [`SecretFile::create`] left.
+    pub(super) fn sweep_draft(state_dir: &Path) {
+        let path = Self::path(state_dir);
+        if let Ok(_turn) = turn(&path) {
+            let _ = std::fs::remove_file(draft_of(&path));
+        }
+    }
+
+    /// Reads every entry.
+    ///
+    /// # Errors
+    /// [`SecretFault`].
+    pub fn all(&self) -> Result<BTreeMap<String, SecretString>, SecretFault> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.renew(&mut known)?;
+        Ok(known.entries.clone())
+    }
+
+    /// Removes the file. Everything in it must be somewhere else by now.
+    ///
+    /// # Errors
+    /// [`SecretFault`]; the file is still there then.
+    pub(super) fn remove(&self) -> Result<(), SecretFault> {
+        let _turn = turn(&self.path)?;
+        private::remove(&self.path).map_err(|error| self.io(error))
+    }
+
     fn io(&self, error: impl std::fmt::Display) -> SecretFault {
         io_fault(&self.path, error)
     }
 
     fn renew(&self, known: &mut Known) -> Result<(), SecretFault> {
-        if private::stamp(&self.path).map_err(|error| self.io(error))? != known.stamp {
+        let stamp = private::stamp(&self.path).map_err(|error| self.io(error))?;
+        if stamp.is_none() && known.stamp.is_some() {
+            // Made anew it would hold one entry and hide where the others are.
+            return Err(self.io("it was moved or removed meanwhile"));
+        }
+        if stamp != known.stamp {
             *known = read(&self.path, &self.passphrase)?;
         }
         Ok(())
@@ -88,10 +159,7 @@ impl SecretFile {
     fn change(&self, edit: impl FnOnce(&mut BTreeMap<String, SecretString>)) -> Result<(), SecretFault> {
         // The turn keeps other writers out, of this process as well. What is known is not locked while the key is derived,
         // so that reading never waits for that.
-        let _turn = LockFile::acquire(&self.path.with_file_name("secrets.lock")).map_err(|fault| match fault {
-            LockFault::Io { error, .. } => self.io(error),
-            held @ LockFault::Held { .. } => self.io(held),
-        })?;
+        let _turn = turn(&self.path)?;
         let mut entries = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             self.renew(&mut known)?;
@@ -136,8 +204,42 @@ impl SecretStore for SecretFile {
     }
 }
 
+/// Where a new file is written before it has its name.
+fn draft_of(path: &Path) -> PathBuf {
+    path.with_file_name("secrets.enc.new")
+}
+
+/// Keeps other writers out, of this process as well.
+fn turn(path: &Path) -> Result<LockFile, SecretFault> {
+    LockFile::acquire(&path.with_file_name("secrets.lock")).map_err(|fault| match fault {
+        LockFault::Io { error, .. } => io_fault(path, error),
+        held @ LockFault::Held { .. } => io_fault(path, held),
+    })
+}
+
+fn same(one: &BTreeMap<String, SecretString>, other: &BTreeMap<String, SecretString>) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|((name, value), (other_name, other_value))| {
+            name == other_name && value.expose_secret() == other_value.expose_secret()
+        })
+}
+
 fn io_fault(path: &Path, error: impl std::fmt::Display) -> SecretFault {
     SecretFault::Io { path: path.to_owned(), why: error.to_string() }
+}
+
+/// Takes the file apart. Only its version is looked at first: whatever else a newer one holds is not ours to judge.
+fn parse(path: &Path, bytes: &[u8]) -> Result<Sealed, SecretFault> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        v: u64,
+    }
+    let damaged = || SecretFault::Damaged { path: path.to_owned(), why: "it is not in the expected form".to_owned() };
+    let Versioned { v } = serde_json::from_slice(bytes).map_err(|_| damaged())?;
+    if v > VERSION {
+        return Err(SecretFault::Newer { path: path.to_owned(), version: v });
+    }
+    serde_json::from_slice(bytes).map_err(|_| damaged())
 }
 
 fn read(path: &Path, passphrase: &SecretString) -> Result<Known, SecretFault> {
@@ -150,10 +252,13 @@ fn read(path: &Path, passphrase: &SecretString) -> Result<Known, SecretFault> {
         return Ok(Known { stamp, entries: BTreeMap::new() });
     }
     let bytes = private::read(path).map_err(|error| io_fault(path, error))?;
-    let mut sealed: Sealed = serde_json::from_slice(&bytes).map_err(|_| damaged("it is not in the expected form"))?;
+    if bytes.len() > SIZE_LIMIT_BYTES {
+        return Err(damaged("it is far larger than Drawbridge ever writes it"));
+    }
+    let mut sealed = parse(path, &bytes)?;
     // Other costs could be a trick to fill the memory, or to weaken the next write.
-    if sealed.v != 1 || sealed.kdf != "argon2id" || (sealed.m_kib, sealed.t, sealed.p) != (M_KIB, T, P) {
-        return Err(damaged("it is of another version"));
+    if sealed.v != VERSION || sealed.kdf != "argon2id" || (sealed.m_kib, sealed.t, sealed.p) != (M_KIB, T, P) {
+        return Err(damaged("its key is not derived as Drawbridge does it"));
     }
     let decode = |text: &str| STANDARD.decode(text).map_err(|_| damaged("it is not in the expected form"));
     let ct = decode(&std::mem::take(&mut sealed.ct))?;
@@ -182,7 +287,7 @@ fn seal(
     getrandom::fill(&mut random).map_err(|_| io_fault(path, "the system gives no random numbers"))?;
     let (salt, nonce) = random.split_at(16);
     let mut sealed = Sealed {
-        v: 1,
+        v: VERSION,
         kdf: "argon2id".to_owned(),
         m_kib: M_KIB,
         t: T,
