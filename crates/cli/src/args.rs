@@ -5,7 +5,7 @@ mod start;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use audit::{AuditVerb, KeyArgs};
 pub(crate) use start::{ShellChoice, StartArgs};
@@ -102,12 +102,9 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Makes Drawbridge start when you log in: writes a file and prints the command that switches it on
-    Install {
-        /// Only print what would be written
-        #[arg(long)]
-        print: bool,
-    },
+    /// Makes Drawbridge start when you log in: the application, or where there is none or no display, the engine without a
+    /// window. Writes a file, and prints the command that a service manager wants
+    Install(InstallArgs),
     /// Undoes `install`
     Uninstall {
         /// Only print what would be removed
@@ -131,6 +128,20 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
+}
+
+/// How to start at login.
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// Start the application, with its tray icon alone where there is a tray
+    #[arg(long, conflicts_with = "headless")]
+    pub(crate) app: bool,
+    /// Start the engine without a window, under the service manager
+    #[arg(long)]
+    pub(crate) headless: bool,
+    /// Only print what would be written
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 /// A question in the very state that was read. An answer to an earlier state does not count.

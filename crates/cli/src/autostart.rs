@@ -1,91 +1,87 @@
-//! Start at login (spec 16.2): writes the file, prints the command, never runs it. Only systemd user units so far.
+//! Start at login (spec 16.2): writes the entry, prints the command that a service manager wants, never runs it.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use drawbridge_os::autostart::{Around, Autostart, Fault, Kind, State};
 
-use anyhow::{Context as _, bail};
-
+use crate::args::InstallArgs;
 use crate::out;
 
-const UNIT: &str = "drawbridge.service";
-
-pub(crate) fn install(print: bool) -> anyhow::Result<u8> {
-    let path = unit_path()?;
-    let unit = unit_text(&std::env::current_exe()?)?;
-    if print {
-        out::line(&format!("# {}\n{}", path.display(), unit.trim_end()))?;
+pub(crate) fn install(args: &InstallArgs) -> anyhow::Result<u8> {
+    let around = Around::of_process();
+    let kind = match (args.app, args.headless) {
+        (true, _) => Kind::App,
+        (_, true) => Kind::Headless,
+        (false, false) => around.fitting(),
+    };
+    let way = Autostart::new(&around, kind)?;
+    let text = way.render()?;
+    if args.print {
+        out::line(&format!("# {}\n{}", way.place(), text.trim_end()))?;
         return Ok(0);
     }
-    let folder = path.parent().context("the unit has no folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    fs::write(&path, unit).with_context(|| format!("{} cannot be written", path.display()))?;
-    out::line(&format!("wrote {}; switch it on with:", path.display()))?;
-    out::line(&format!("systemctl --user daemon-reload && systemctl --user enable --now {UNIT}"))?;
+    way.set(true)?;
+    out::line(&format!("wrote {}", way.place()))?;
+    match kind {
+        Kind::App => out::line("Drawbridge starts with its tray icon when you log in")?,
+        Kind::Headless => out::line("switch it on with:")?,
+    }
+    for command in way.commands(true) {
+        out::line(&command)?;
+    }
+    if kind == Kind::Headless && cfg!(target_os = "linux") {
+        out::line("\nto run it also while you are not logged in: loginctl enable-linger")?;
+    }
+    tell_of_the_other(&around, kind);
     Ok(0)
+}
+
+/// Only one can own the state folder; whichever starts second would end at once.
+fn tell_of_the_other(around: &Around, kind: Kind) {
+    let other = if kind == Kind::App { Kind::Headless } else { Kind::App };
+    let Ok(way) = Autostart::new(around, other) else { return };
+    if way.state().is_ok_and(|state| state == State::On) {
+        out::complain(&format!("{} starts Drawbridge at login too, and only one of them can run", way.place()));
+    }
 }
 
 pub(crate) fn uninstall(print: bool) -> anyhow::Result<u8> {
-    let path = unit_path()?;
-    let switch_off = format!("systemctl --user disable --now {UNIT}");
-    if print {
-        out::line(&format!("{switch_off}\nrm {}", path.display()))?;
-        return Ok(0);
-    }
-    match fs::remove_file(&path) {
-        Ok(()) => out::line(&format!("removed {}; switch it off with:\n{switch_off}", path.display()))?,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => out::line("Drawbridge does not start at login")?,
-        Err(err) => return Err(err).with_context(|| format!("{} cannot be removed", path.display())),
-    }
-    Ok(0)
-}
-
-pub(crate) fn unit_path() -> anyhow::Result<PathBuf> {
-    if std::env::consts::OS != "linux" {
-        bail!("start at login is not built for this system yet");
-    }
-    let named = |key| std::env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let config = named("XDG_CONFIG_HOME").or_else(|| named("HOME").map(|home| home.join(".config")));
-    Ok(config.context("this user has no home folder")?.join("systemd/user").join(UNIT))
-}
-
-fn unit_text(program: &Path) -> anyhow::Result<String> {
-    let program = program.to_str().context("the path of this program is not valid text")?;
-    Ok(format!(
-        "[Unit]\nDescription=Drawbridge: lets an AI agent work on this computer, on your terms\n\
-         Wants=network-online.target\nAfter=network-online.target\n\n\
-         [Service]\nType=simple\nExecStart={} start --headless --service\nRestart=on-failure\nRestartSec=5\n\
-         RestartPreventExitStatus=76 77\n\n[Install]\nWantedBy=default.target\n",
-        quoted(program)?
-    ))
-}
-
-/// Writes one word for systemd: in quotes, with its own escapes, `%` and `$` doubled.
-fn quoted(word: &str) -> anyhow::Result<String> {
-    if word.chars().any(char::is_control) {
-        bail!("the path of this program holds a control character, which a systemd unit cannot hold");
-    }
-    let mut out = String::from("\"");
-    for c in word.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '%' | '$' => out.extend([c, c]),
-            c => out.push(c),
+    let around = Around::of_process();
+    let (mut removed, mut foreign) = (false, false);
+    for kind in [Kind::App, Kind::Headless] {
+        // Also when the program itself is gone already: the entry is what matters.
+        let way = Autostart::left_behind(&around, kind)?;
+        match way.state()? {
+            State::Off => {}
+            State::Foreign => {
+                out::complain(&Fault::Foreign(way.place()).to_string());
+                foreign = true;
+            }
+            State::On | State::Elsewhere { .. } | State::Gone { .. } | State::Disabled => {
+                remove(&way, print)?;
+                removed = true;
+            }
         }
     }
-    out.push('"');
-    Ok(out)
+    if !removed && !foreign {
+        out::line("Drawbridge does not start at login")?;
+    }
+    Ok(u8::from(foreign))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_with_blanks_and_signs_stays_one_word() {
-        let unit = unit_text(Path::new("/opt/my apps/50%$\"x\"/drawbridge")).unwrap();
-
-        assert!(unit.contains("ExecStart=\"/opt/my apps/50%%$$\\\"x\\\"/drawbridge\" start --headless --service\n"));
-        assert!(unit_text(Path::new("/opt/a\nb")).is_err());
+fn remove(way: &Autostart, print: bool) -> anyhow::Result<()> {
+    if print {
+        for command in way.commands(false) {
+            out::line(&command)?;
+        }
+        return Ok(out::line(&format!("rm {}", way.place()))?);
     }
+    way.set(false)?;
+    if way.is_written() {
+        return Ok(out::line(&format!("wrote {}: the entry of the whole system starts nothing for you", way.place()))?);
+    }
+    out::line(&format!("removed {}", way.place()))?;
+    let commands = way.commands(false);
+    if !commands.is_empty() {
+        out::line(&format!("switch it off with:\n{}", commands.join("\n")))?;
+    }
+    Ok(())
 }

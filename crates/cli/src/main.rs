@@ -72,7 +72,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Verb::Forget { id } => block_on(running::forget(id)),
         Verb::Answer { asked, answer, secret_file } => block_on(running::answer(asked, answer, secret_file)),
         Verb::Practice { port } => block_on(practice::run(port)),
-        Verb::Install { print } => autostart::install(print),
+        Verb::Install(args) => autostart::install(&args),
         Verb::Uninstall { print } => autostart::uninstall(print),
         Verb::Completions { shell } => packaging::completions(shell),
         Verb::Man { out } => packaging::man(out.as_deref()),

@@ -5,15 +5,19 @@
 use std::process::{Command, Output};
 
 fn drawbridge(home: &std::path::Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_drawbridge"))
+    command(home, words).output().unwrap()
+}
+
+fn command(home: &std::path::Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_drawbridge"));
+    command
         .args(words)
         .env_clear()
         .env("HOME", home)
         .env("XDG_CONFIG_HOME", home.join("con fig"))
         .env("DRAWBRIDGE_STATE_DIR", home.join("state"))
-        .env("DRAWBRIDGE_CONFIG_DIR", home.join("config"))
-        .output()
-        .unwrap()
+        .env("DRAWBRIDGE_CONFIG_DIR", home.join("config"));
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -112,6 +116,63 @@ fn install_writes_what_it_prints_and_uninstall_takes_it_away() {
     assert!(text(&printed.stdout).contains(written.trim_end()));
     assert!(text(&installed.stdout).contains("systemctl --user"));
     assert_eq!((removed.status.code(), unit.exists()), (Some(0), false));
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "desktop entries are for Linux")]
+fn install_writes_an_entry_for_the_appimage_that_was_started_and_not_for_its_mount() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("a b");
+    std::fs::create_dir(&folder).unwrap();
+    let appimage = folder.join("$x.AppImage");
+    std::fs::write(&appimage, "").unwrap();
+    let entry = home.path().join("con fig/autostart/drawbridge.desktop");
+    let run = |words: &[&str]| {
+        let mut command = command(home.path(), words);
+        command.env("APPIMAGE", &appimage).output().unwrap()
+    };
+
+    let printed = text(&run(&["install", "--print"]).stdout);
+    assert!(!entry.exists());
+    let installed = run(&["install"]);
+    let written = std::fs::read_to_string(&entry).unwrap();
+    assert!(printed.contains(written.trim_end()), "{printed}");
+    let exec = format!("Exec=\"{}/\\\\$x.AppImage\" --hidden\n", folder.display());
+    assert!(written.contains(&exec), "{written}");
+    assert_eq!(installed.status.code(), Some(0));
+
+    // A person who prefers the engine without a window is told that only one of them can run.
+    let other = run(&["install", "--headless"]);
+    assert!(text(&other.stderr).contains("only one of them can run"), "{}", text(&other.stderr));
+    let removed = run(&["uninstall"]);
+    assert_eq!((removed.status.code(), entry.exists()), (Some(0), false));
+    assert!(!home.path().join("con fig/systemd/user/drawbridge.service").exists());
+    assert_eq!(text(&run(&["uninstall"]).stdout), "Drawbridge does not start at login\n");
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "systemd units are for Linux")]
+fn what_somebody_else_wrote_and_what_cannot_be_written_is_told_and_ends_with_1() {
+    let home = tempfile::tempdir().unwrap();
+    let unit = home.path().join("con fig/systemd/user/drawbridge.service");
+    std::fs::create_dir_all(unit.parent().unwrap()).unwrap();
+    let foreign = "[Service]\nExecStart=/usr/bin/castle-game\n";
+    std::fs::write(&unit, foreign).unwrap();
+    for words in [&["install", "--headless"][..], &["uninstall"]] {
+        let output = drawbridge(home.path(), words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(text(&output.stderr).contains("not written by Drawbridge"), "{}", text(&output.stderr));
+        assert_eq!(std::fs::read_to_string(&unit).unwrap(), foreign);
+    }
+
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("con fig"), "a file").unwrap();
+    let output = drawbridge(home.path(), &["install", "--headless"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("drawbridge.service cannot be"), "{}", text(&output.stderr));
+
+    let both = drawbridge(home.path(), &["install", "--headless", "--app"]);
+    assert_eq!(both.status.code(), Some(2));
 }
 
 #[test]

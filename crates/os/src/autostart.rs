@@ -213,7 +213,19 @@ impl Autostart {
     /// # Errors
     /// [`Fault::NoProgram`], [`Fault::NoHome`].
     pub fn new(around: &Around, kind: Kind) -> Result<Self, Fault> {
-        let program = program::of(around, kind)?;
+        Self::starting(around, kind, program::of(around, kind)?)
+    }
+
+    /// Finds the place for a kind, also where its program is gone: for removing what was written.
+    ///
+    /// # Errors
+    /// [`Fault::NoHome`].
+    pub fn left_behind(around: &Around, kind: Kind) -> Result<Self, Fault> {
+        let program = program::of(around, kind);
+        Self::starting(around, kind, program.unwrap_or_else(|_| program::file_name(around.system, kind).into()))
+    }
+
+    fn starting(around: &Around, kind: Kind, program: PathBuf) -> Result<Self, Fault> {
         let place = Place::of(around, kind)?;
         let shared = if (around.system, kind) == (System::Linux, Kind::App) {
             around.config_dirs.iter().map(|dir| dir.join("autostart").join(desktop_entry::NAME)).collect()
@@ -233,6 +245,12 @@ impl Autostart {
     #[must_use]
     pub fn place(&self) -> String {
         self.place.shown()
+    }
+
+    /// Tells whether an entry of the person's own is there, whatever it says.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        !matches!(self.place.read(), Ok(None))
     }
 
     /// Makes the text of the entry.

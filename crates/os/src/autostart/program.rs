@@ -65,7 +65,7 @@ fn kept_name(exe: &Path) -> PathBuf {
     text.map_or_else(|| exe.to_owned(), PathBuf::from)
 }
 
-fn file_name(system: System, kind: Kind) -> String {
+pub(super) fn file_name(system: System, kind: Kind) -> String {
     let name = match kind {
         Kind::App => "drawbridge-desktop",
         Kind::Headless => "drawbridge",
