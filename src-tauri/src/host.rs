@@ -81,6 +81,7 @@ pub async fn start(on_practice: bool) -> Result<Hosted, NoEngine> {
         platform = Some(started);
     }
     let state = options.folders.state.clone();
+    drawbridge_store::log::keep_in(&options.folders.logs);
     match Engine::start(options).await {
         Ok(engine) => Ok(hosted(engine, platform)),
         Err(StartError::Owner(OwnerFault::Owned { pid, .. })) => Err(handover::hand_over(&state, pid).await),

@@ -49,12 +49,10 @@ mod words;
 #[cfg(feature = "desktop")]
 pub use shell::{Launch, Trial, run, tell};
 
-/// Writes the program's own log where it was started. `DRAWBRIDGE_LOG` says how much.
+/// Begins to write the program's own log where it was started. `DRAWBRIDGE_LOG` says how much. Its file is named by the host.
 #[cfg(feature = "desktop")]
-pub fn log_to_stderr() {
-    use tracing_subscriber::EnvFilter;
-    let wanted = std::env::var("DRAWBRIDGE_LOG").ok().filter(|text| !text.is_empty());
-    let filter = wanted.and_then(|text| EnvFilter::try_new(text).ok()).unwrap_or_else(|| EnvFilter::new("info"));
-    // A log that is there already stays.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+pub fn start_the_log() {
+    if let Some(problem) = drawbridge_store::log::start() {
+        tracing::warn!("{problem}");
+    }
 }

@@ -15,7 +15,7 @@ fn main() -> std::process::ExitCode {
     drawbridge_os::memory::keep_little();
     let said = match args::parse(std::env::args_os().skip(1)) {
         Ok(Asked::Run { hidden }) => {
-            drawbridge_desktop::log_to_stderr();
+            drawbridge_desktop::start_the_log();
             return match host::state_folder() {
                 Ok(state) => drawbridge_desktop::run(Launch::new(state, hidden), |prefs| host::start(prefs.practice)),
                 Err(reason) => drawbridge_desktop::tell(&reason),

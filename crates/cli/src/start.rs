@@ -3,15 +3,14 @@
 
 mod answers;
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use drawbridge_engine::{Command, Engine, EngineOptions, ExitKind, Host, StartError};
 use drawbridge_policy::{PolicyState, ShellMode};
 use drawbridge_store::config::{Config, FlagOverrides, Loaded};
+use drawbridge_store::log;
 use drawbridge_store::state_dir::OwnerFault;
-use tracing_subscriber::EnvFilter;
 
 use crate::args::{ShellChoice, StartArgs};
 use crate::coded::{CONFIGURATION, PROTOCOL, coded};
@@ -29,11 +28,17 @@ pub(crate) async fn run(args: StartArgs) -> anyhow::Result<u8> {
     if args.enable_recording {
         return Err(coded(CONFIGURATION, anyhow!("recording is not offered, so nothing was started")));
     }
-    log_to_stderr();
+    if let Some(problem) = log::start() {
+        out::complain(&problem);
+    }
     let place = Place::from_env()?;
+    log::keep_in(&place.folders.logs);
     let loaded = configuration::load(&place, flags(&args))?;
     tell_what_is_not_built(&loaded.config);
     let mut options = options(&place, &loaded);
+    for overruled in options.managed.told() {
+        out::complain(&overruled);
+    }
     options.legacy = args.session_id.zip(args.allowed_root);
     let secret = AnswerSecret::make(&loaded.config, args.secret_file)?;
     options.answer_secret = secret.as_ref().map(AnswerSecret::value);
@@ -141,20 +146,5 @@ fn tell_what_is_not_built(config: &Config) {
         if wanted {
             out::complain(&format!("this version cannot {what} yet, so that stays off"));
         }
-    }
-}
-
-fn log_to_stderr() {
-    let filter = std::env::var("DRAWBRIDGE_LOG").ok().filter(|text| !text.is_empty());
-    let filter = match filter.map(EnvFilter::try_new).unwrap_or_else(|| Ok(EnvFilter::new("info"))) {
-        Ok(filter) => filter,
-        Err(fault) => {
-            out::complain(&format!("DRAWBRIDGE_LOG is not usable ({fault}); info is logged"));
-            EnvFilter::new("info")
-        }
-    };
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if let Err(fault) = log.with_ansi(std::io::stderr().is_terminal()).try_init() {
-        out::complain(&format!("there is no log: {fault}"));
     }
 }

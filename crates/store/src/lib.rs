@@ -3,9 +3,11 @@
 //! Everything lives in one state folder that can be copied as a whole. Nothing here decides what may be done; the rules
 //! are in `drawbridge-policy`.
 
+pub mod accounts;
 pub mod audit;
 pub mod bindings;
 pub mod config;
+pub mod log;
 pub mod managed;
 pub mod refresh_lock;
 pub mod secrets;
