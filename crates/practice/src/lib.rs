@@ -48,8 +48,8 @@ impl Practice {
         let port = listener.local_addr()?.port();
         let mut clients: std::collections::HashSet<String> = options.extra_clients.into_iter().collect();
         clients.insert("autogpt-local-executor".to_owned());
-        let inner =
-            Inner { oauth: OAuth { clients, consent: options.consent, ..OAuth::default() }, ..Inner::default() };
+        let oauth = OAuth { clients, consent: options.consent, ..OAuth::default() };
+        let inner = Inner { oauth, hosts: options.extra_hosts, ..Inner::default() };
         let token = options.api_token.unwrap_or_else(state::secret);
         let shared = Arc::new(Shared::new(port, token, options.clocks, inner));
         let router = router(Arc::clone(&shared));

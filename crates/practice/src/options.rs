@@ -16,6 +16,9 @@ pub struct PracticeOptions {
     pub consent: ConsentMode,
     /// Client ids accepted beside `autogpt-local-executor`.
     pub extra_clients: Vec<String>,
+    /// `Host` values that are its own beside `127.0.0.1:PORT` and `localhost:PORT`: what it is called where something
+    /// that encrypts stands before it.
+    pub extra_hosts: Vec<String>,
 }
 
 /// The waits of the real server.

@@ -146,6 +146,8 @@ pub(crate) struct Inner {
     pub(crate) stopped: bool,
     pub(crate) faults: Vec<Fault>,
     pub(crate) switches: Switches,
+    /// `Host` values that are accepted beside our own address.
+    pub(crate) hosts: Vec<String>,
 }
 
 impl Inner {
@@ -326,6 +328,8 @@ pub struct Switches {
     pub ack_raw: Option<String>,
     /// Milliseconds between PING frames on every socket; none are sent when absent. An unanswered one ends the socket.
     pub ping_every_ms: Option<u64>,
+    /// Seconds by which the `Date` of every answer is ahead of this computer's clock.
+    pub clock_ahead_s: i64,
 }
 
 /// Some answers refused over HTTP.

@@ -1,1 +1,4 @@
 //! Scripted peers and fixtures for the tests.
+
+pub mod proxy;
+pub mod tls;
