@@ -71,6 +71,12 @@ impl PolicyCell {
         Ok(now)
     }
 
+    /// Changes what holds in this run and never what is stored.
+    pub(crate) fn hold(&self, edit: impl Fn(&mut PolicyState)) -> Arc<PolicyState> {
+        let _one = self.lock();
+        self.show(&edit)
+    }
+
     /// Drops what was allowed for a chat by answering questions: that holds as long as the chat has its folder.
     pub(crate) fn end_allowances(&self, session: &SessionId) {
         if !self.get().chat_allowances.keys().any(|allowance| allowance.session == *session) {
@@ -87,6 +93,7 @@ impl PolicyCell {
     fn show(&self, edit: &impl Fn(&mut PolicyState)) -> Arc<PolicyState> {
         let mut next = PolicyState::clone(&self.get());
         edit(&mut next);
+        next.keep_within_ceilings();
         let next = Arc::new(next);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = next.clone();
         next

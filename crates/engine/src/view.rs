@@ -56,6 +56,9 @@ pub struct Snapshot {
     pub gate: Option<GateView>,
     /// All accounts, the one in use first.
     pub accounts: Vec<AccountRow>,
+    /// Why no other account can be used in this run, if so: "run": a flag or the environment names the platform. "practice":
+    /// a trial. "organisation": it has fixed the platform.
+    pub accounts_fixed: Option<String>,
     /// Where secrets rest.
     pub secrets: SecretsView,
     /// What an organisation has fixed on this computer, if anything.
@@ -92,6 +95,9 @@ pub struct GateView {
     pub can_make_file: bool,
     /// [`crate::Command::GateSetAside`] may set the file aside.
     pub can_set_aside: bool,
+    /// [`crate::Command::GateAskKeychain`] may let the keychain ask the person to open it.
+    #[serde(default)]
+    pub can_ask_keychain: bool,
     /// What the last attempt came to, in words.
     pub problem: Option<String>,
     /// An attempt is under way.
@@ -135,6 +141,9 @@ pub struct ManagedView {
     pub path: String,
     /// Names of what is fixed, as in the file: `platform_url`, `powers.shell`, `updates`…
     pub locked: Vec<String>,
+    /// Keys of the configuration that somebody had set otherwise; that does not count.
+    #[serde(default)]
+    pub overruled: Vec<String>,
 }
 
 /// Whether the program can be seen while no window is open.
@@ -358,10 +367,22 @@ pub struct PowerView {
     pub mode: String,
     /// Who switched it off for good, if somebody did.
     pub locked_by: Option<String>,
+    /// How far it may go at most, if somebody fixed that.
+    #[serde(default)]
+    pub ceiling: Option<CeilingView>,
     /// This version can really do it.
     pub built: bool,
     /// Operations of it that run now.
     pub running: u32,
+}
+
+/// How far a power may go at most.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct CeilingView {
+    /// Its loosest mode, as in [`PowerView`].
+    pub mode: String,
+    /// Who says so, safe to show.
+    pub by: String,
 }
 
 /// How commands run.
@@ -373,6 +394,15 @@ pub struct ShellView {
     pub network: String,
     /// Why this machine cannot confine commands, if so.
     pub confinement_missing: Option<String>,
+    /// Who fixed how commands run, if somebody did.
+    #[serde(default)]
+    pub locked_by: Option<String>,
+    /// Commands may not be given everything that the person can do.
+    #[serde(default)]
+    pub confined_only: bool,
+    /// The most that a confined command may reach, if that is fixed: as `network`.
+    #[serde(default)]
+    pub network_ceiling: Option<String>,
 }
 
 /// A question.

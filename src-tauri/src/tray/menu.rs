@@ -292,7 +292,10 @@ fn power(snapshot: &Snapshot, power: &PowerView, language: Language) -> Line {
     if let Some(who) = &power.locked_by {
         lines.push(Line::Status(say(language, Word::Locked, &[("who", &outside(who))])));
     } else {
-        lines.extend(MODES.iter().map(|(mode, word)| {
+        // What the organisation does not allow is not offered.
+        let most = power.ceiling.as_ref().map(|ceiling| ceiling.mode.as_str());
+        let beyond = most.and_then(|most| MODES.iter().position(|(mode, _)| *mode == most));
+        lines.extend(MODES.iter().take(beyond.map_or(MODES.len(), |last| last + 1)).map(|(mode, word)| {
             let action = Action::SetPower(power.power.clone(), (*mode).to_owned());
             Line::Check(word.text(language).to_owned(), power.mode == *mode, action)
         }));

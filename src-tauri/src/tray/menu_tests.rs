@@ -1,4 +1,4 @@
-use drawbridge_engine::view::{AccountView, ActivityRow, AuditView, LinkView, Notice};
+use drawbridge_engine::view::{AccountView, ActivityRow, AuditView, CeilingView, LinkView, Notice};
 
 use super::*;
 
@@ -242,6 +242,17 @@ fn powers_show_their_modes_and_what_this_version_cannot_do_is_left_out() {
     );
     let Line::Submenu(_, attach) = &submenu(&menu, "Rechte")[1] else { panic!("no lines") };
     assert_eq!(attach, &[Line::Status("Abgeschaltet durch system configuration".to_owned())]);
+}
+
+#[test]
+fn a_mode_that_the_organisation_does_not_allow_is_not_offered() {
+    let ceiling = Some(CeilingView { mode: "ask_each_time".to_owned(), by: "Example".to_owned() });
+    let shell = PowerView { ceiling, ..power_row("shell", "off") };
+    let menu = german(&Snapshot { powers: vec![shell], ..idle() });
+
+    let Line::Submenu(_, modes) = &submenu(&menu, "Rechte")[0] else { panic!("no modes") };
+    let labels: Vec<&str> = modes.iter().map(label).collect();
+    assert_eq!(labels, ["Aus", "Jedes Mal fragen"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use drawbridge_caps::shell::Shell;
 use drawbridge_core::escape_outside_text;
 use drawbridge_core::{Clock, CommandOp, OpError, Operation, WallMs};
 use drawbridge_os::root::{DirectoryIdentity, Root};
-use drawbridge_policy::{CommandRule, Permit, Programs, Question};
+use drawbridge_policy::{CommandRule, Permit, PolicyState, Programs, Question};
 
 use super::seal::{Scene, Sighted};
 use super::{Asker, Broker, Heard, RETRY_AFTER, Shown, Told};
@@ -152,7 +152,7 @@ impl Desk {
         let (scene, now) = (self.scene(root), self.clock.wall());
         let look = tokio::task::spawn_blocking(move || {
             let shown = prompts::describe(&question, &scene).map(|(mut facts, sighted)| {
-                let rule = always(&question, now);
+                let rule = always(&question, &scene.policy, now);
                 facts.always = rule.as_ref().map(words_of);
                 Shown { facts, seal: sighted.seal, rule }
             });
@@ -187,9 +187,10 @@ enum Settled {
     Changed(Question),
 }
 
-/// The rule that "Always allow" would make; its id is given when it is stored.
-fn always(question: &Question, now: WallMs) -> Option<CommandRule> {
+/// The rule that "Always allow" would make; its id is given when it is stored. None where a rule would not spare the question.
+fn always(question: &Question, policy: &PolicyState, now: WallMs) -> Option<CommandRule> {
     match question.operation() {
+        _ if policy.ceilings.powers.contains_key(&question.power()) => None,
         Operation::Command(op) => CommandRule::offer(op, question.programs(), now, ""),
         Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => None,
     }

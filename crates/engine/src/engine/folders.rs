@@ -27,16 +27,18 @@ pub(super) struct FolderChoice {
     browser: Arc<Browser>,
     /// What the configuration says; none means the home folder and what is mounted.
     configured: Option<Vec<PathBuf>>,
+    /// What is configured is all there is: folders of the person do not count.
+    fixed: bool,
 }
 
 impl FolderChoice {
-    pub(super) fn new(browser: Arc<Browser>, configured: Option<Vec<PathBuf>>) -> Self {
-        Self { browser, configured }
+    pub(super) fn new(browser: Arc<Browser>, configured: Option<Vec<PathBuf>>, fixed: bool) -> Self {
+        Self { browser, configured, fixed }
     }
 
     /// Makes the choice of the person hold; without one, that of the configuration. Reads the disk.
     pub(super) fn apply(&self, state: &PolicyState) {
-        let choice = if state.browse_roots.is_empty() {
+        let choice = if self.fixed || state.browse_roots.is_empty() {
             match &self.configured {
                 Some(folders) => RootChoice::only(folders.clone()),
                 None => default_roots(std::env::home_dir().as_deref(), std::env::var("USER").ok().as_deref()),
@@ -49,7 +51,7 @@ impl FolderChoice {
 
     /// Returns the roots for the window, safe to show. Empty stands for the home folder.
     pub(super) fn shown_roots(&self, state: &PolicyState) -> Vec<String> {
-        if !state.browse_roots.is_empty() {
+        if !self.fixed && !state.browse_roots.is_empty() {
             return state.browse_roots.iter().map(|root| escape_outside_text(root)).collect();
         }
         let configured = self.configured.iter().flatten();
@@ -141,6 +143,10 @@ impl Core {
             let details = json!({ "browse_root_removed": removed });
             change.make(details, &move |roots| roots.retain(|root| *root != removed))
         })
+    }
+
+    pub(super) fn may_change_roots(&self) -> Result<(), CommandError> {
+        self.managed.may_change("browse.roots", "The folders in which agents may look are set")
     }
 
     fn root_change(&self) -> RootChange {

@@ -12,13 +12,15 @@ use tokio::sync::watch;
 use super::commands::is_built;
 use super::folders::FolderChoice;
 use crate::account::Account;
+use crate::accounts::Accounts;
 use crate::board::Board;
 use crate::consent::Broker;
 use crate::journal::Journal;
+use crate::managed::ManagedCell;
 use crate::policy_cell::PolicyCell;
 use crate::rule_list;
 use crate::sessions::Sessions;
-use crate::view::{ChangeCounts, ChatView, LinkState, Notice, PowerView, SecretsView, ShellView, Snapshot};
+use crate::view::{CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, SecretsView, ShellView, Snapshot};
 
 /// Changes are gathered for so long, so that a flood costs about twenty pictures a second.
 const GATHER: Duration = Duration::from_millis(50);
@@ -34,6 +36,8 @@ pub(super) struct Sources {
     pub(super) shell: Arc<Shell>,
     pub(super) undo: Arc<UndoStore>,
     pub(super) folders: Arc<FolderChoice>,
+    pub(super) managed: Arc<ManagedCell>,
+    pub(super) accounts: Arc<Accounts>,
     /// The chat of a data link started by hand, with its folder.
     pub(super) legacy: Option<(SessionId, String)>,
 }
@@ -47,6 +51,10 @@ impl Sources {
                 power: power.name().to_owned(),
                 mode: policy.mode(power).name().to_owned(),
                 locked_by: policy.locked_off.get(&power).map(|by| escape_outside_text(by)),
+                ceiling: policy.ceilings.powers.get(&power).map(|most| CeilingView {
+                    mode: most.name().to_owned(),
+                    by: escape_outside_text(&policy.ceilings.by),
+                }),
                 built: is_built(power),
                 running: self.board.running_now(power),
             })
@@ -99,13 +107,12 @@ impl Sources {
                     ShellMode::Full => "full",
                 }
                 .to_owned(),
-                network: match policy.shell_network {
-                    Network::None => "none",
-                    Network::Loopback => "loopback",
-                    Network::All => "all",
-                }
-                .to_owned(),
+                network: named(policy.shell_network).to_owned(),
                 confinement_missing: self.shell.known_sandbox_state().and_then(|state| state.missing()),
+                locked_by: (policy.ceilings.confined || policy.ceilings.network.is_some())
+                    .then(|| escape_outside_text(&policy.ceilings.by)),
+                confined_only: policy.ceilings.confined,
+                network_ceiling: policy.ceilings.network.map(|most| named(most).to_owned()),
             },
             prompts: self.broker.views(),
             activity: self.board.rows(),
@@ -118,9 +125,10 @@ impl Sources {
             notices: self.board.notices(),
             window_wanted: self.board.window_wanted(),
             gate: None,
-            accounts: Vec::new(),
+            accounts: self.accounts.rows(self.account.has_tokens()),
+            accounts_fixed: self.accounts.fixed.map(|fixed| fixed.name().to_owned()),
             secrets: SecretsView::default(),
-            managed: None,
+            managed: self.managed.view(),
         }
     }
 }
@@ -140,6 +148,14 @@ impl Sources {
                 deleted: counts.deleted,
             };
         }
+    }
+}
+
+const fn named(network: Network) -> &'static str {
+    match network {
+        Network::None => "none",
+        Network::Loopback => "loopback",
+        Network::All => "all",
     }
 }
 

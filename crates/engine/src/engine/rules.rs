@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Core;
 use super::commands::{Done, is_built, mode_named, not_stored, power_named};
 use crate::handle::{CommandError, Reply};
+use crate::managed::may_set;
 use crate::record::shown;
 use crate::rule_list::{Named, named};
 
@@ -65,9 +66,7 @@ impl Core {
     /// Refuses a mode that would do nothing, with what stands in its way.
     fn may_have_mode(&self, power: Power, mode: PowerMode) -> Result<(), CommandError> {
         let state = self.policy.get();
-        if let Some(by) = state.locked_off.get(&power) {
-            return Err(CommandError::new("locked", format!("This power is switched off by {}.", shown(by))));
-        }
+        may_set(&state, power, mode)?;
         if !is_built(power) {
             let why = "This version of Drawbridge cannot do that yet, so the power stays off.";
             return Err(CommandError::new("not_built", why));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drawbridge_core::{Limits, Power, PowerMode};
+use drawbridge_engine::managed::ManagedOptions;
 use drawbridge_engine::net::NetSettings;
 use drawbridge_engine::view::{LinkState, Snapshot};
 use drawbridge_engine::{Backoff, Command, Engine, EngineHandle, EngineOptions, ExitKind, Overlay, Reply};
@@ -37,13 +38,15 @@ pub struct Wish {
     pub can_ask: bool,
     pub modes: BTreeMap<Power, PowerMode>,
     pub limits: Limits,
+    /// What an organisation has fixed; nothing by default.
+    pub managed: ManagedOptions,
 }
 
 impl Wish {
     /// As headless: attaching is allowed, files too, nothing else.
     pub fn headless() -> Self {
         let modes = BTreeMap::from([(Power::Attach, PowerMode::Allowed)]);
-        Self { can_ask: false, modes, limits: Limits::default() }
+        Self { can_ask: false, modes, limits: Limits::default(), managed: ManagedOptions::default() }
     }
 
     /// As headless, with a mode for one power.
@@ -78,6 +81,7 @@ impl Rig {
             folders: Folders { state: folder("state"), config: folder("config"), logs: folder("state") },
             platform_url: practice.base_url(),
             client_id: "autogpt-local-executor".to_owned(),
+            accounts_fixed: None,
             display_name: "desk".to_owned(),
             limits: wish.limits,
             backoff: Backoff { base: Duration::from_millis(20), max: Duration::from_secs(1), jitter: Duration::ZERO },
@@ -90,12 +94,14 @@ impl Rig {
                 modes: wish.modes,
                 shell_mode: Some(drawbridge_policy::ShellMode::Full),
                 shell_network: None,
+                managed: wish.managed.policy.clone(),
             },
             can_ask: wish.can_ask,
             answer_secret: None,
             legacy: None,
             headless: false,
             passphrase: Some(SecretString::from("a passphrase for tests")),
+            managed: wish.managed,
         };
         let engine = Engine::start(options.clone()).await.unwrap();
         let handle = engine.handle();
@@ -116,6 +122,11 @@ impl Rig {
         let engine = Engine::start(self.options.clone()).await.unwrap();
         self.handle = engine.handle();
         self.engine = Some(engine);
+    }
+
+    /// The same options, with something else fixed.
+    pub fn options_with(&self, managed: ManagedOptions) -> EngineOptions {
+        EngineOptions { managed, ..self.options.clone() }
     }
 
     /// The state folder.
