@@ -19,6 +19,10 @@ use drawbridge_core::escape_outside_text;
 
 use place::Place;
 
+/// Where packages and administrators put units for every person.
+const UNIT_DIRS: [&str; 4] =
+    ["/etc/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user", "/lib/systemd/user"];
+
 /// The kind of system whose rules hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
@@ -56,6 +60,8 @@ pub struct Around {
     pub config_home: Option<PathBuf>,
     /// The system's folders of settings, `XDG_CONFIG_DIRS`, the most important first.
     pub config_dirs: Vec<PathBuf>,
+    /// The system's folders of units for every person, the most important first.
+    pub unit_dirs: Vec<PathBuf>,
     /// The home folder.
     pub home: Option<PathBuf>,
     /// `LOCALAPPDATA`.
@@ -172,11 +178,18 @@ impl Around {
             path: named("PATH"),
             config_home: folder("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config"))),
             config_dirs: std::env::split_paths(&dirs).filter(|path| path.is_absolute()).collect(),
+            unit_dirs: UNIT_DIRS.map(PathBuf::from).to_vec(),
             home,
             local_data: folder("LOCALAPPDATA"),
             display: cfg!(any(windows, target_vendor = "apple"))
                 || named("DISPLAY").or(named("WAYLAND_DISPLAY")).is_some(),
         }
+    }
+
+    /// Tells whether this process runs out of an AppImage of its own.
+    #[must_use]
+    pub fn is_appimage(&self) -> bool {
+        self.own_appimage().is_some()
     }
 
     /// Tells which kind fits: the application where it is installed and has a display, else the engine without a window.
@@ -227,10 +240,12 @@ impl Autostart {
 
     fn starting(around: &Around, kind: Kind, program: PathBuf) -> Result<Self, Fault> {
         let place = Place::of(around, kind)?;
-        let shared = if (around.system, kind) == (System::Linux, Kind::App) {
-            around.config_dirs.iter().map(|dir| dir.join("autostart").join(desktop_entry::NAME)).collect()
-        } else {
-            Vec::new()
+        let shared = match (around.system, kind) {
+            (System::Linux, Kind::App) => {
+                around.config_dirs.iter().map(|dir| dir.join("autostart").join(desktop_entry::NAME)).collect()
+            }
+            (System::Linux, Kind::Headless) => around.unit_dirs.iter().map(|dir| dir.join(unit::NAME)).collect(),
+            (System::MacOs | System::Windows, _) => Vec::new(),
         };
         Ok(Self { kind, system: around.system, program, place, shared })
     }
@@ -322,7 +337,8 @@ impl Autostart {
             }
             return self.place.write(&self.render()?);
         }
-        if matches!(self.shared_state(), State::Off | State::Disabled) {
+        let by_command = self.kind == Kind::Headless;
+        if by_command || matches!(self.shared_state(), State::Off | State::Disabled) {
             return if there.is_some() { self.place.remove() } else { Ok(()) };
         }
         // The system's own entry would start it for everybody; only an entry of one's own says no to that.
@@ -377,7 +393,11 @@ impl Autostart {
     /// How it stands where the person has no entry of their own.
     fn shared_state(&self) -> State {
         let text = self.shared.iter().find_map(|path| std::fs::read_to_string(path).ok());
-        match text.map(|text| self.judge(&self.parse(&text))) {
+        let parsed = text.map(|text| {
+            let parsed = self.parse(&text);
+            Parsed { disabled: parsed.disabled || self.place.switched_off(), ..parsed }
+        });
+        match parsed.map(|parsed| self.judge(&parsed)) {
             // A package brings it switched off; to the person that is simply off.
             None | Some(State::Disabled | State::Foreign) => State::Off,
             Some(state) => state,

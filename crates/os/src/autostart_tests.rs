@@ -30,6 +30,7 @@ impl Desk {
             path: None,
             config_home: Some(home.join(".config")),
             config_dirs: vec![dir.path().join("etc/xdg")],
+            unit_dirs: vec![dir.path().join("usr/lib/systemd/user")],
             local_data: Some(home.join("AppData")),
             home: Some(home),
             display: true,
@@ -271,6 +272,16 @@ fn systemd_finds_nothing_wrong_with_the_unit_and_reads_the_very_path() {
     std::os::unix::fs::symlink(&path, wants.join("drawbridge.service")).unwrap();
     assert_eq!(unit.state().unwrap(), State::On);
     unit.set(false).unwrap();
+    assert_eq!(unit.state().unwrap(), State::Off);
+
+    // The package brings a unit of the same name, which the person may have switched on.
+    let shared = desk.dir.path().join("usr/lib/systemd/user");
+    fs::create_dir_all(&shared).unwrap();
+    fs::write(shared.join("drawbridge.service"), unit.render().unwrap()).unwrap();
+    assert_eq!(unit.state().unwrap(), State::On);
+    unit.set(false).unwrap();
+    assert!(!path.exists(), "the command switches it off");
+    fs::remove_file(wants.join("drawbridge.service")).unwrap();
     assert_eq!(unit.state().unwrap(), State::Off);
 }
 

@@ -1,5 +1,6 @@
 //! The only home of system calls: directory handles, processes, sandbox, keychain, machine identity.
 
+pub mod about;
 pub mod again;
 pub mod autostart;
 pub mod desktop;

@@ -22,7 +22,7 @@ pub(super) fn render(program: &str) -> String {
         "{GROUP}\nType=Application\nName=Drawbridge\nName[de]=Drawbridge\n\
          Comment=Lets an AI agent work on this computer, on your terms\n\
          Comment[de]=Lässt einen KI-Agenten an diesem Computer arbeiten, zu Ihren Bedingungen\n\
-         Exec={}\nTryExec={}\nIcon=drawbridge\nTerminal=false\nStartupNotify=false\n\
+         Exec={}\nTryExec={}\nIcon=drawbridge-desktop\nTerminal=false\nStartupNotify=false\n\
          X-GNOME-Autostart-enabled=true\n{MARK}=true\n",
         escaped(command.trim_start()),
         escaped(program),
