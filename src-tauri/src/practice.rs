@@ -7,8 +7,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use drawbridge_engine::view::LinkState;
 use drawbridge_engine::accounts::Fixed;
+use drawbridge_engine::view::LinkState;
 use drawbridge_engine::{Command, EngineHandle, EngineOptions, Reply};
 use drawbridge_os::folders::Folders;
 use drawbridge_practice::{ConsentMode, Practice, PracticeOptions, Script};
@@ -38,7 +38,12 @@ fn state_folder(real: &Path) -> std::path::PathBuf {
 
 /// Makes options for a trial out of the real ones.
 pub(crate) fn options(real: EngineOptions, practice: &Practice) -> EngineOptions {
-    let mut options = EngineOptions { folders: folders(&real.folders), platform_url: practice.ws_url(), accounts_fixed: Some(Fixed::Practice), ..real };
+    let mut options = EngineOptions {
+        folders: folders(&real.folders),
+        platform_url: practice.ws_url(),
+        accounts_fixed: Some(Fixed::Practice),
+        ..real
+    };
     // It is part of this program; everything else that an organisation has fixed holds in a trial too.
     options.managed.policy = options.managed.policy.map(|policy| policy.with_practice(&practice.ws_url()));
     options

@@ -368,7 +368,8 @@ pub struct PowerView {
     /// Who switched it off for good, if somebody did.
     pub locked_by: Option<String>,
     /// How far it may go at most, if somebody fixed that.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub ceiling: Option<CeilingView>,
     /// This version can really do it.
     pub built: bool,
@@ -385,6 +386,17 @@ pub struct CeilingView {
     pub by: String,
 }
 
+/// How far running commands may go at most.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ShellCeilingView {
+    /// Who says so, safe to show.
+    pub by: String,
+    /// Commands may not be given everything that the person can do.
+    pub confined_only: bool,
+    /// The most that a confined command may reach, as in [`ShellView`], if that is fixed.
+    pub network: Option<String>,
+}
+
 /// How commands run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ShellView {
@@ -394,15 +406,10 @@ pub struct ShellView {
     pub network: String,
     /// Why this machine cannot confine commands, if so.
     pub confinement_missing: Option<String>,
-    /// Who fixed how commands run, if somebody did.
-    #[serde(default)]
-    pub locked_by: Option<String>,
-    /// Commands may not be given everything that the person can do.
-    #[serde(default)]
-    pub confined_only: bool,
-    /// The most that a confined command may reach, if that is fixed: as `network`.
-    #[serde(default)]
-    pub network_ceiling: Option<String>,
+    /// How far that may go at most, if somebody fixed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub ceiling: Option<ShellCeilingView>,
 }
 
 /// A question.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drawbridge_caps::shell::Shell;
 use drawbridge_core::{Power, SessionId, escape_outside_text};
-use drawbridge_policy::{Network, ShellMode};
+use drawbridge_policy::{Ceilings, Network, ShellMode};
 use drawbridge_store::undo::UndoStore;
 use tokio::sync::watch;
 
@@ -20,7 +20,10 @@ use crate::managed::ManagedCell;
 use crate::policy_cell::PolicyCell;
 use crate::rule_list;
 use crate::sessions::Sessions;
-use crate::view::{CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, SecretsView, ShellView, Snapshot};
+use crate::view::{
+    CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, SecretsView, ShellCeilingView, ShellView,
+    Snapshot,
+};
 
 /// Changes are gathered for so long, so that a flood costs about twenty pictures a second.
 const GATHER: Duration = Duration::from_millis(50);
@@ -109,10 +112,7 @@ impl Sources {
                 .to_owned(),
                 network: named(policy.shell_network).to_owned(),
                 confinement_missing: self.shell.known_sandbox_state().and_then(|state| state.missing()),
-                locked_by: (policy.ceilings.confined || policy.ceilings.network.is_some())
-                    .then(|| escape_outside_text(&policy.ceilings.by)),
-                confined_only: policy.ceilings.confined,
-                network_ceiling: policy.ceilings.network.map(|most| named(most).to_owned()),
+                ceiling: shell_ceiling(&policy.ceilings),
             },
             prompts: self.broker.views(),
             activity: self.board.rows(),
@@ -149,6 +149,14 @@ impl Sources {
             };
         }
     }
+}
+
+fn shell_ceiling(ceilings: &Ceilings) -> Option<ShellCeilingView> {
+    (ceilings.confined || ceilings.network.is_some()).then(|| ShellCeilingView {
+        by: escape_outside_text(&ceilings.by),
+        confined_only: ceilings.confined,
+        network: ceilings.network.map(|most| named(most).to_owned()),
+    })
 }
 
 const fn named(network: Network) -> &'static str {
