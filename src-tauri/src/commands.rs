@@ -239,6 +239,7 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         | Command::GateNewFile { .. }
         | Command::GateSetAside
         | Command::GateRetry
+        | Command::GateAskKeychain
         | Command::Explain { .. } => label == MAIN,
         // The program must start again with it, so it has a door of its own. Paths come from a system dialog, never from a page.
         Command::UseAccount { .. }

@@ -6,12 +6,14 @@
 use std::future::Future;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
-use drawbridge_engine::{Command, Engine, EngineHandle, EngineOptions, ExitKind, Host, StartError};
+use drawbridge_engine::gate::{self, Begun, Prepare};
+use drawbridge_engine::{Command, EngineHandle, EngineOptions, ExitKind, Host};
 use drawbridge_os::folders::Folders;
 use drawbridge_practice::Practice;
-use drawbridge_store::config::{Config, ConfigLayers, FlagOverrides};
+use drawbridge_store::config::{Config, ConfigLayers, FlagOverrides, Loaded};
 use drawbridge_store::state_dir::OwnerFault;
 use tokio::sync::watch;
 
@@ -63,40 +65,60 @@ pub fn state_folder() -> Result<PathBuf, NoEngine> {
     Folders::from_env().map(|folders| folders.state).map_err(|fault| cannot_start(&fault))
 }
 
-/// Starts the engine of this person's state folder, or of a trial on the practice platform inside the program.
+/// Starts the engine of this person's state folder, or of a trial on the practice platform inside the program. Where it cannot
+/// start, something stands in for it and says in the window what is in the way.
 ///
 /// # Errors
-/// Why no engine runs, in words for the person.
+/// Why there is nothing to show a window for, in words for the person.
 pub async fn start(on_practice: bool) -> Result<Hosted, NoEngine> {
     let folders = Folders::from_env().map_err(|fault| cannot_start(&fault))?;
-    let loaded = Config::load(&ConfigLayers::of_process(&folders.config, FlagOverrides::default()))
-        .map_err(|fault| cannot_start(&fault))?;
-    let mut options = EngineOptions::from_config(&loaded, folders, Host::App);
-    let mut platform = None;
-    if on_practice {
-        let started = practice::start(&options.client_id).await.map_err(|fault| {
-            cannot_start(&format!("the practice platform could not listen on this computer ({fault})"))
-        })?;
-        options = practice::options(options, &started);
-        platform = Some(started);
-    }
-    let state = options.folders.state.clone();
-    drawbridge_store::log::keep_in(&options.folders.logs);
-    match Engine::start(options).await {
-        Ok(engine) => Ok(hosted(engine, platform)),
-        Err(StartError::Owner(OwnerFault::Owned { pid, .. })) => Err(handover::hand_over(&state, pid).await),
-        Err(fault) => Err(told(&fault, fault.exit_code())),
+    let platform = match on_practice {
+        true => Some(start_practice(&folders).await?),
+        false => None,
+    };
+    let state_of_engine = if on_practice { practice::folders(&folders) } else { folders.clone() };
+    let state = state_of_engine.state.clone();
+    match gate::begin(state_of_engine, prepare(folders, platform.clone())).await {
+        Ok(begun) => Ok(hosted(begun, platform)),
+        Err(OwnerFault::Owned { pid, .. }) => Err(handover::hand_over(&state, pid).await),
+        Err(fault @ OwnerFault::Lock(_)) => Err(cannot_start(&fault)),
     }
 }
 
-fn hosted(engine: Engine, platform: Option<Practice>) -> Hosted {
-    let handle = engine.handle();
+/// Makes the engine's options from the configuration as it is at that moment.
+fn prepare(folders: Folders, platform: Option<Arc<Practice>>) -> Prepare {
+    Arc::new(move || {
+        let loaded = load(&folders)?;
+        let options = EngineOptions::from_config(&loaded, folders.clone(), Host::App);
+        Ok(match &platform {
+            Some(platform) => practice::options(options, platform),
+            None => options,
+        })
+    })
+}
+
+fn load(folders: &Folders) -> Result<Loaded, String> {
+    Config::load(&ConfigLayers::of_process(&folders.config, FlagOverrides::default()))
+        .map_err(|fault| fault.to_string())
+}
+
+async fn start_practice(folders: &Folders) -> Result<Arc<Practice>, NoEngine> {
+    // A configuration that cannot be read is told of by the engine's start.
+    let client_id = load(folders).map(|loaded| loaded.config).unwrap_or_default().oauth_client_id;
+    match practice::start(&client_id).await {
+        Ok(platform) => Ok(Arc::new(platform)),
+        Err(fault) => Err(cannot_start(&format!("the practice platform could not listen on this computer ({fault})"))),
+    }
+}
+
+fn hosted(begun: Begun, platform: Option<Arc<Practice>>) -> Hosted {
+    let handle = begun.handle();
     if let Some(platform) = &platform {
         tokio::spawn(practice::sign_in(handle.clone(), platform.script()));
     }
     let (tell, ended) = watch::channel(None);
     tokio::spawn(async move {
-        let exit = engine.wait().await;
+        let exit = begun.wait().await;
         if exit != ExitKind::Stopped {
             tracing::error!(?exit, "the engine has ended by itself");
         }
@@ -151,16 +173,12 @@ pub(crate) fn told_to_end() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 fn cannot_start(fault: &dyn std::fmt::Display) -> NoEngine {
-    told(fault, CONFIGURATION)
-}
-
-fn told(fault: &dyn std::fmt::Display, exit: u8) -> NoEngine {
     NoEngine::Told {
         title: "Drawbridge cannot start".to_owned(),
         message: format!(
             "{fault}.\n\nNothing was connected and no agent can act. Repair this, then start Drawbridge again."
         ),
-        exit,
+        exit: CONFIGURATION,
     }
 }
 
@@ -170,11 +188,11 @@ mod tests {
 
     #[test]
     fn what_must_be_repaired_ends_with_its_own_code() {
-        let fault = StartError::System { what: "could not take charge of processes", why: "denied".to_owned() };
-
-        let NoEngine::Told { message, exit, .. } = told(&fault, fault.exit_code()) else { panic!("handed over") };
+        let NoEngine::Told { message, exit, .. } = cannot_start(&"the state folder has no name") else {
+            panic!("handed over")
+        };
 
         assert_eq!(exit, 78);
-        assert!(message.starts_with("could not take charge of processes: denied."), "{message}");
+        assert!(message.starts_with("the state folder has no name."), "{message}");
     }
 }

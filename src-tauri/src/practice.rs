@@ -51,6 +51,10 @@ pub(crate) fn options(real: EngineOptions, practice: &Practice) -> EngineOptions
 
 /// Signs in at the platform and sees that the link comes up. A trial that cannot sign in says so in the window.
 pub(crate) async fn sign_in(engine: EngineHandle, script: Script) {
+    // Something may be in the way of the start, which the person clears away first.
+    if engine.subscribe().wait_for(|picture| picture.gate.is_none()).await.is_err() {
+        return;
+    }
     let url = match engine.send(Command::SignIn).await {
         Ok(Reply::AuthorizeUrl { url }) => url,
         Ok(_) => return,

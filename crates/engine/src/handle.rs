@@ -241,6 +241,8 @@ pub enum Command {
     GateSetAside,
     /// Tries to start again. For an engine that has not started.
     GateRetry,
+    /// Lets the keychain ask the person to open it, by its own dialog, and tries again. For an engine that has not started.
+    GateAskKeychain,
     /// Ends the engine in order.
     Shutdown,
 }

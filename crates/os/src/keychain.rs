@@ -14,6 +14,8 @@ mod secret_service;
 
 /// How long one call may take.
 const CALL_LIMIT: Duration = Duration::from_secs(5);
+/// How long the person may take to answer the keychain's own question.
+const PERSON_LIMIT: Duration = Duration::from_secs(120);
 /// How long the first look may take; a start must not wait longer.
 const PROBE_LIMIT: Duration = Duration::from_millis(2500);
 
@@ -72,6 +74,21 @@ impl Keychain {
             Err(KeychainFault::Locked) => KeychainState::Locked,
             Err(fault) => KeychainState::None { why: fault.to_string() },
         }
+    }
+
+    /// Asks the person to open the keychain, by the keychain's own dialog, and to make one where there is none yet. Only where
+    /// [`Keychain::can_ask`]; elsewhere it only looks. Takes as long as the person does, two minutes at most.
+    ///
+    /// # Errors
+    /// [`KeychainFault`]; [`KeychainFault::Locked`] when the person said no.
+    pub fn ask_to_open(&self) -> Result<KeychainState, KeychainFault> {
+        self.within(PERSON_LIMIT, ask_to_open)
+    }
+
+    /// Tells whether this system's keychain can be asked to show its own dialog.
+    #[must_use]
+    pub const fn can_ask() -> bool {
+        cfg!(target_os = "linux")
     }
 
     /// Reads an entry; none when it was never set. Takes 5 s at most.
@@ -149,6 +166,16 @@ impl Keychain {
 #[cfg(target_os = "linux")]
 fn probe() -> Result<KeychainState, KeychainFault> {
     Ok(secret_service::probe())
+}
+
+#[cfg(target_os = "linux")]
+fn ask_to_open() -> Result<KeychainState, KeychainFault> {
+    secret_service::ask_to_open()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_to_open() -> Result<KeychainState, KeychainFault> {
+    probe()
 }
 
 #[cfg(not(target_os = "linux"))]

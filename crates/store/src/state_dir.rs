@@ -2,6 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use drawbridge_os::lockfile::{LockFault, LockFile};
 use drawbridge_os::private;
@@ -23,10 +25,10 @@ pub struct StateDirFault {
     pub error: io::Error,
 }
 
-/// Proof that this process owns the state folder: it alone may run the engine. Ends with the process.
-#[derive(Debug)]
+/// Proof that this process owns the state folder: it alone may run the engine. Ends with the process, or with its last clone.
+#[derive(Debug, Clone)]
 pub struct Owner {
-    _lock: LockFile,
+    _lock: Arc<LockFile>,
 }
 
 /// Why this process does not own the state folder.
@@ -72,7 +74,7 @@ impl StateDir {
     /// [`OwnerFault::Owned`] with the owner's process id.
     pub fn lock(&self) -> Result<Owner, OwnerFault> {
         match LockFile::try_acquire(&self.owner_path()) {
-            Ok(lock) => Ok(Owner { _lock: lock }),
+            Ok(lock) => Ok(Owner { _lock: Arc::new(lock) }),
             Err(LockFault::Held { pid, .. }) => Err(OwnerFault::Owned { path: self.path.clone(), pid }),
             Err(fault @ LockFault::Io { .. }) => Err(OwnerFault::Lock(fault)),
         }
@@ -82,6 +84,14 @@ impl StateDir {
     #[must_use]
     pub fn is_owned(&self) -> bool {
         LockFile::is_held(&self.owner_path())
+    }
+
+    /// Tells since when some process owns the folder; none when none does.
+    #[must_use]
+    pub fn owned_since(&self) -> Option<SystemTime> {
+        // The owner writes its process id when it takes the lock, and never again.
+        let written = std::fs::metadata(self.owner_path()).and_then(|facts| facts.modified()).ok();
+        written.filter(|_| self.is_owned())
     }
 
     /// Returns where the owner listens for the command line. Short enough for the system, also where the folder's own
@@ -110,10 +120,10 @@ mod tests {
 
         let refused = state.lock().unwrap_err();
         assert!(refused.to_string().contains(&format!("process {}", std::process::id())), "{refused}");
-        assert!(state.is_owned());
+        assert!(state.is_owned() && state.owned_since().is_some_and(|since| since <= SystemTime::now()));
 
         drop(owner);
-        assert!(!state.is_owned());
+        assert!(!state.is_owned() && state.owned_since().is_none());
         state.lock().unwrap();
     }
 

@@ -17,6 +17,8 @@ pub(super) enum Topic {
     SignIn,
     /// The audit log.
     Log,
+    /// What keeps the engine from starting.
+    Gate,
 }
 
 /// What is told about it: a heading and what it means. Never words from outside: they know no language, and what a question
@@ -63,6 +65,7 @@ pub(super) struct News {
     halted: bool,
     refused: bool,
     log: bool,
+    gate: bool,
 }
 
 impl News {
@@ -96,6 +99,8 @@ impl News {
         turned(&mut self.refused, refused, &mut steps, Topic::SignIn, true, (Word::TellRefused, Word::TellRefusedBody));
         let log = snapshot.audit.unavailable;
         turned(&mut self.log, log, &mut steps, Topic::Log, true, (Word::TellLog, Word::TellLogBody));
+        let gate = snapshot.gate.is_some();
+        turned(&mut self.gate, gate, &mut steps, Topic::Gate, true, (Word::TellGate, Word::TellGateBody));
         self.began = true;
         steps
     }

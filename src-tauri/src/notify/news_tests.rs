@@ -1,4 +1,4 @@
-use drawbridge_engine::view::{AccountView, AuditView, LinkView, PromptView};
+use drawbridge_engine::view::{AccountView, AuditView, GateView, LinkView, PromptView};
 
 use super::*;
 
@@ -88,4 +88,15 @@ fn a_question_is_told_in_one_language() {
     assert_eq!((english.heading, english.body), ("An agent asks", "Nothing happens until you answer."));
     let german = what.text(Language::German);
     assert_eq!((german.heading, german.body), ("Ein Agent fragt", "Bis zu Ihrer Antwort geschieht nichts."));
+}
+
+#[test]
+fn a_start_that_something_is_in_the_way_of_is_told_until_it_is_cleared() {
+    let mut news = News::default();
+    let stuck = Snapshot { gate: Some(GateView::default()), ..Snapshot::default() };
+    let told = Step::Tell(Topic::Gate, What(Word::TellGate, Word::TellGateBody));
+
+    assert_eq!(news.follow(&stuck, Raiser::Elsewhere), [told]);
+    assert_eq!(news.follow(&stuck, Raiser::Elsewhere), []);
+    assert_eq!(news.follow(&Snapshot::default(), Raiser::Elsewhere), [Step::Close(Topic::Gate)]);
 }

@@ -40,7 +40,8 @@ pub(crate) fn icon(snapshot: &Snapshot) -> Icon {
         || snapshot.audit.unavailable
         || snapshot.link.state == LinkState::Halted
         || matches!(snapshot.account.state, AccountState::Refused | AccountState::Expired);
-    if !snapshot.prompts.is_empty() || (broken && !snapshot.raised) {
+    // Without an engine nothing else in the picture means anything.
+    if snapshot.gate.is_some() || !snapshot.prompts.is_empty() || (broken && !snapshot.raised) {
         Icon::Attention
     } else if snapshot.raised {
         Icon::Raised

@@ -107,6 +107,9 @@ const MODES: [(&str, Word); 4] = [
 /// Says what the tray shows for a snapshot.
 pub(crate) fn tray_menu(snapshot: &Snapshot, around: &Around) -> Menu {
     let language = around.language;
+    if snapshot.gate.is_some() {
+        return gate_menu(snapshot, around);
+    }
     let status = status(snapshot, language);
     let mut lines = vec![Line::Status(status.clone())];
     if around.notifications_broken {
@@ -133,6 +136,21 @@ pub(crate) fn tray_menu(snapshot: &Snapshot, around: &Around) -> Menu {
     lines.push(Line::Separator);
     lines.push(item(language, Word::Open, Action::Open));
     lines.push(Line::Item(quit(snapshot, language), Action::Quit));
+    Menu { icon: icon(snapshot), status, lines }
+}
+
+/// The menu while no engine runs: what is wrong is in the window, and the stop can be stored.
+fn gate_menu(snapshot: &Snapshot, around: &Around) -> Menu {
+    let language = around.language;
+    let status = Word::NotStarted.text(language).to_owned();
+    let mut lines = vec![Line::Status(status.clone()), item(language, Word::OpenToMend, Action::Open), Line::Separator];
+    if snapshot.raised {
+        lines.push(told(language, Word::Raised));
+    } else {
+        lines.push(item(language, Word::Raise, Action::SetRaised(true)));
+    }
+    lines.push(Line::Separator);
+    lines.push(item(language, Word::Quit, Action::Quit));
     Menu { icon: icon(snapshot), status, lines }
 }
 

@@ -1,4 +1,4 @@
-use drawbridge_engine::view::{AccountView, ActivityRow, AuditView, CeilingView, LinkView, Notice};
+use drawbridge_engine::view::{AccountView, ActivityRow, AuditView, CeilingView, GateView, LinkView, Notice};
 
 use super::*;
 
@@ -379,4 +379,16 @@ fn the_last_act_is_told_with_its_refusal() {
 
     assert!(last(true).lines.contains(&Line::Status("Last: FILE_READ a.csv".to_owned())));
     assert!(last(false).lines.contains(&Line::Status("Last: FILE_READ a.csv (refused)".to_owned())));
+}
+
+#[test]
+fn without_an_engine_the_menu_leads_to_what_is_in_the_way_and_can_still_stop() {
+    let stuck = Snapshot { gate: Some(GateView::default()), raised: false, ..Snapshot::default() };
+    let menu = english(&stuck);
+    assert_eq!((menu.icon, menu.status.as_str()), (Icon::Attention, "Drawbridge has not started"));
+    assert_eq!(actions(&menu), [Action::Open, Action::SetRaised(true), Action::Quit]);
+
+    let raised = german(&Snapshot { raised: true, ..stuck });
+    assert_eq!(raised.icon, Icon::Attention);
+    assert_eq!(actions(&raised), [Action::Open, Action::Quit]);
 }

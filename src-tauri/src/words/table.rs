@@ -48,6 +48,8 @@ words! {
     Halted: "The link has ended: connect again or open Drawbridge", "Die Verbindung ist beendet: neu verbinden oder Drawbridge öffnen";
     Connecting: "Connecting…", "Verbindet…";
     NotConnected: "Not connected", "Nicht verbunden";
+    NotStarted: "Drawbridge has not started", "Drawbridge ist nicht gestartet";
+    OpenToMend: "Open Drawbridge to see why…", "Drawbridge öffnen und nachsehen…";
 
     // Questions.
     Question: "Question: {summary}", "Frage: {summary}";
@@ -129,6 +131,8 @@ words! {
     TellHaltedBody: "Drawbridge does not connect again by itself. Open it to see why and to connect.", "Drawbridge verbindet sich nicht von selbst neu. Öffnen Sie es, um den Grund zu sehen und neu zu verbinden.";
     TellRefused: "The platform refused the sign-in", "Die Plattform hat die Anmeldung abgelehnt";
     TellRefusedBody: "No agent can reach this computer. Sign in again in Drawbridge.", "Kein Agent erreicht diesen Computer. Melden Sie sich in Drawbridge neu an.";
+    TellGate: "Drawbridge has not started", "Drawbridge ist nicht gestartet";
+    TellGateBody: "Something is in the way, and no agent can act. Open Drawbridge to see what to do.", "Etwas ist im Weg, und kein Agent kann handeln. Öffnen Sie Drawbridge und sehen Sie nach.";
     TellLog: "The audit log cannot be written", "Das Protokoll lässt sich nicht schreiben";
     TellLogBody: "Nothing is done without a record, so every request is refused. Open Drawbridge to see what to repair.", "Ohne Eintrag geschieht nichts, daher wird jeder Auftrag abgelehnt. Öffnen Sie Drawbridge, um zu sehen, was zu reparieren ist.";
     TellShow: "Show", "Anzeigen";

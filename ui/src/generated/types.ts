@@ -83,6 +83,11 @@ gate: GateView | null,
  */
 accounts: Array<AccountRow>, 
 /**
+ * Why no other account can be used in this run, if so: "run": a flag or the environment names the platform. "practice":
+ * a trial. "organisation": it has fixed the platform.
+ */
+accounts_fixed: string | null, 
+/**
  * Where secrets rest.
  */
 secrets: SecretsView, 
@@ -213,6 +218,10 @@ mode: string,
  */
 locked_by: string | null, 
 /**
+ * How far it may go at most, if somebody fixed that.
+ */
+ceiling?: CeilingView, 
+/**
  * This version can really do it.
  */
 built: boolean, 
@@ -220,6 +229,30 @@ built: boolean,
  * Operations of it that run now.
  */
 running: number, };
+
+export type CeilingView = { 
+/**
+ * Its loosest mode, as in [`PowerView`].
+ */
+mode: string, 
+/**
+ * Who says so, safe to show.
+ */
+by: string, };
+
+export type ShellCeilingView = { 
+/**
+ * Who says so, safe to show.
+ */
+by: string, 
+/**
+ * Commands may not be given everything that the person can do.
+ */
+confined_only: boolean, 
+/**
+ * The most that a confined command may reach, as in [`ShellView`], if that is fixed.
+ */
+network: string | null, };
 
 export type ShellView = { 
 /**
@@ -233,7 +266,11 @@ network: string,
 /**
  * Why this machine cannot confine commands, if so.
  */
-confinement_missing: string | null, };
+confinement_missing: string | null, 
+/**
+ * How far that may go at most, if somebody fixed it.
+ */
+ceiling?: ShellCeilingView, };
 
 export type PromptView = { 
 /**
@@ -693,6 +730,10 @@ can_make_file: boolean,
  */
 can_set_aside: boolean, 
 /**
+ * [`crate::Command::GateAskKeychain`] may let the keychain ask the person to open it.
+ */
+can_ask_keychain: boolean, 
+/**
  * What the last attempt came to, in words.
  */
 problem: string | null, 
@@ -753,13 +794,17 @@ path: string,
 /**
  * Names of what is fixed, as in the file: `platform_url`, `powers.shell`, `updates`…
  */
-locked: Array<string>, };
+locked: Array<string>, 
+/**
+ * Keys of the configuration that somebody had set otherwise; that does not count.
+ */
+overruled: Array<string>, };
 
 export type FindingState = "ok" | "info" | "warn" | "fail";
 
 export type Finding = { 
 /**
- * A stable name.
+ * A stable name of what was looked at. Several findings can have one name.
  */
 check: string, 
 /**
@@ -777,7 +822,15 @@ fix: string | null,
 /**
  * What the window can do about it at once: a stable name (see [`ACTIONS`]).
  */
-action: string | null, };
+action: string | null, 
+/**
+ * The stable name of what was found. The page has its text and its fix in the person's language.
+ */
+key: string, 
+/**
+ * What the text names, safe to show.
+ */
+params: { [key in string]: string }, };
 
 export type Prefs = { 
 /**
@@ -1013,7 +1066,7 @@ passphrase: string, } | { "command": "gate_new_file",
 /**
  * Its passphrase.
  */
-passphrase: string, } | { "command": "gate_set_aside" } | { "command": "gate_retry" } | { "command": "shutdown" };
+passphrase: string, } | { "command": "gate_set_aside" } | { "command": "gate_retry" } | { "command": "gate_ask_keychain" } | { "command": "shutdown" };
 
 export type Reply = { "reply": "done" } | { "reply": "authorize_url", 
 /**

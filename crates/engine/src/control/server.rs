@@ -176,6 +176,7 @@ async fn run(
         | Command::GateNewFile { .. }
         | Command::GateSetAside
         | Command::GateRetry
+        | Command::GateAskKeychain
         | Command::AuditExport { .. }
         | Command::ReportTray { .. } => Err(CommandError::new("window_only", "this is done in the window")),
         Command::AnswerPrompt { id, revision, .. } => {

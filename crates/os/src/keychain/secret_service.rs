@@ -1,9 +1,9 @@
-//! A first look at the Secret Service that never opens a prompt.
+//! A first look at the Secret Service that never opens a prompt, and the one call that does.
 
 use secret_service::blocking::SecretService;
 use secret_service::{EncryptionType, Error};
 
-use super::KeychainState;
+use super::{KeychainFault, KeychainState};
 
 /// Looks for the default collection and whether it is open.
 pub(super) fn probe() -> KeychainState {
@@ -24,4 +24,24 @@ pub(super) fn probe() -> KeychainState {
         Ok(true) => KeychainState::Locked,
         Err(err) => none(format!("the secret service does not tell whether it is open: {err}")),
     }
+}
+
+/// Name of a collection that has to be made.
+const NEW_COLLECTION: &str = "Default keyring";
+
+/// Lets the service ask the person to open the default collection, or to choose a password for a first one.
+pub(super) fn ask_to_open() -> Result<KeychainState, KeychainFault> {
+    let failed = |err: Error| match err {
+        Error::Locked | Error::Prompt => KeychainFault::Locked,
+        other => KeychainFault::Failed(other.to_string()),
+    };
+    let service = SecretService::connect(EncryptionType::Plain).map_err(failed)?;
+    match service.get_default_collection() {
+        Ok(collection) => collection.unlock().map_err(failed)?,
+        Err(Error::NoResult) => {
+            service.create_collection(NEW_COLLECTION, "default").map_err(failed)?;
+        }
+        Err(err) => return Err(failed(err)),
+    }
+    Ok(probe())
 }
