@@ -81,6 +81,8 @@ impl Home {
             refresh: SecretString::from("bench-refresh"),
             expires_at: None,
             obtained_at: None,
+            refresh_expires_at: None,
+            origin: None,
         };
         SecretVault::new(secrets, self.state()).save(&tokens).context("the tokens could not be stored")
     }

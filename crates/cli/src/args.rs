@@ -21,13 +21,14 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Signs in: prints the page to open in a browser, waits for it, and ends by itself
-    Auth {
-        /// Only print the page, open no browser
+    Auth(AuthArgs),
+    /// Lists the accounts at platforms, marks the one in use, and changes them
+    Accounts {
+        /// One JSON object a line
         #[arg(long)]
-        no_browser: bool,
-        /// The account to sign in; this version keeps one, named default
-        #[arg(long, value_name = "P", default_value = "default", value_parser = ["default"])]
-        profile: String,
+        json: bool,
+        #[command(subcommand)]
+        verb: Option<AccountsVerb>,
     },
     /// Runs the engine in the foreground until it is ended
     Start(StartArgs),
@@ -90,7 +91,11 @@ pub(crate) enum Verb {
         verb: ConfigVerb,
     },
     /// Takes the sign-in back at the platform, then drops it here
-    Revoke,
+    Revoke {
+        /// The account; without it the one in use
+        #[arg(long, value_name = "P")]
+        profile: Option<String>,
+    },
     /// The audit log
     Audit {
         #[command(subcommand)]
@@ -142,6 +147,53 @@ pub(crate) struct InstallArgs {
     /// Only print what would be written
     #[arg(long)]
     pub(crate) print: bool,
+}
+
+/// How to sign in, and as whom.
+#[derive(Debug, Args)]
+pub(crate) struct AuthArgs {
+    /// Only print the page, open no browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// The account to sign in, by its id or name; a new one is added. Without it the one in use
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Option<String>,
+    /// The platform of a new account; without --profile that of this sign-in alone
+    #[arg(long, value_name = "URL")]
+    pub(crate) platform_url: Option<String>,
+    /// The OAuth client id of a new account, as the platform's operator registered it
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AccountsVerb {
+    /// Uses an account from the next start on
+    Use {
+        /// Its id or name
+        account: String,
+    },
+    /// Adds an account, for example at a platform of your own
+    Add {
+        /// Your name for it
+        name: String,
+        /// The platform's address
+        #[arg(long, value_name = "URL")]
+        platform_url: String,
+        /// The OAuth client id, as the platform's operator registered it; without it the configured one
+        #[arg(long, value_name = "ID")]
+        client_id: Option<String>,
+    },
+    /// Removes an account that is not in use, with what is kept for it here. Revoke its sign-in first
+    Remove {
+        /// Its id or name
+        account: String,
+    },
+    /// Drops an account's tokens here alone. The platform still honours them; `revoke` ends them there too
+    Forget {
+        /// Its id or name; without it the one in use
+        account: Option<String>,
+    },
 }
 
 /// A question in the very state that was read. An answer to an earlier state does not count.

@@ -3,6 +3,7 @@
 //! for by name.
 
 mod account;
+mod accounts;
 mod args;
 mod audit;
 mod autostart;
@@ -53,9 +54,10 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.verb {
-        Verb::Auth { no_browser, profile: _ } => block_on(account::sign_in(no_browser)),
+        Verb::Auth(args) => block_on(account::sign_in(args)),
+        Verb::Accounts { json, verb } => block_on(accounts::run(verb, json)),
         Verb::Start(args) => block_on(start::run(args)),
-        Verb::Revoke => block_on(account::revoke()),
+        Verb::Revoke { profile } => block_on(account::revoke(profile)),
         Verb::Audit { verb } => block_on(audit::run(verb)),
         Verb::Policy { verb } => block_on(policy::run(verb)),
         Verb::Config { verb } => configuration::run(&verb),

@@ -11,7 +11,7 @@ use drawbridge_store::settings::Settings;
 use crate::args::PolicyVerb;
 use crate::coded::{USAGE, coded};
 use crate::place::{Place, Reach, odd_answer};
-use crate::{configuration, out, start};
+use crate::{accounts, configuration, out, start};
 
 pub(crate) async fn run(verb: PolicyVerb) -> anyhow::Result<u8> {
     let (operations, chat, json) = match verb {
@@ -56,7 +56,7 @@ async fn explained(operations: Vec<String>, chat: Option<String>) -> anyhow::Res
                 let Reply::Explained { explanations } = client.send(&ask).await? else { return Err(odd_answer()) };
                 return Ok(explanations);
             }
-            Reach::Stopped(_owner) => Settings::open(&place.folders.state).1,
+            Reach::Stopped(_owner) => Settings::peek_of(&place.folders.state, &accounts::kept_for(&place).1),
         }
     } else {
         PolicyState::defaults()

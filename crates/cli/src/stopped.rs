@@ -13,8 +13,8 @@ use drawbridge_store::state_dir::Owner;
 use drawbridge_store::undo::{UndoFault, UndoStore};
 use serde_json::{Map, Value};
 
-use crate::audit;
 use crate::place::Place;
+use crate::{accounts, audit};
 
 pub(crate) fn set_raised(place: &Place, _owner: &Owner, raised: bool) -> anyhow::Result<()> {
     let before = Settings::open(&place.folders.state).1.raised;
@@ -26,7 +26,7 @@ pub(crate) fn set_raised(place: &Place, _owner: &Owner, raised: bool) -> anyhow:
 }
 
 pub(crate) fn chats(place: &Place, _owner: &Owner) -> anyhow::Result<Vec<ChatView>> {
-    let mut known = Bindings::open(&place.folders.state)?.list();
+    let mut known = Bindings::open(&accounts::kept_for(place).0)?.list();
     known.retain(|chat| chat.attached || !chat.revoked);
     known.sort_by_key(|chat| std::cmp::Reverse(chat.last_used_ms));
     Ok(known.iter().map(chat_view).collect())
@@ -50,13 +50,14 @@ fn chat_view(chat: &Attachment) -> ChatView {
 }
 
 pub(crate) fn forget(place: &Place, _owner: &Owner, session_id: &str) -> anyhow::Result<()> {
-    let bindings = Bindings::open(&place.folders.state)?;
+    let (folder, name) = accounts::kept_for(place);
+    let bindings = Bindings::open(&folder)?;
     let session = SessionId::parse(session_id).ok().filter(|session| bindings.get(session).is_some());
     let session = session.with_context(|| {
         format!("no chat {} is known here; look at the list of chats", escape_outside_text(session_id))
     })?;
     bindings.revoke(&session)?;
-    let (settings, mut state) = Settings::open(&place.folders.state);
+    let (settings, mut state) = Settings::open_of(&place.folders.state, &name);
     if state.forget_chat(&session) {
         settings.save(&state)?;
     }

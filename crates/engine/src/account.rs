@@ -2,7 +2,8 @@
 //!
 //! Refresh tokens rotate as a family: using an old one again revokes them all. So there is one refresh at a time over
 //! every link and every process, the stored pair is read again after waiting for the turn, and a new pair is stored before
-//! its first use. This module opens no browser and dials no link.
+//! its first use. A pair is sent to the platform it came from and to no other. This module opens no browser and dials no
+//! link; which accounts there are is in [`crate::accounts`].
 
 mod callback;
 mod exchange;
@@ -13,15 +14,17 @@ mod tokens;
 mod vault;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use drawbridge_core::{Clock, WallMs};
+use drawbridge_core::Clock;
 use secrecy::SecretString;
 use tokio::sync::watch;
 
 pub use callback::PasteFault;
+pub(crate) use listener::PORTS as SIGN_IN_PORTS;
 pub use platform::{PlatformUrl, PlatformUrlFault};
 pub use sign_in::{SignIn, SignInHandle};
-pub use tokens::{Bearer, Tokens};
+pub use tokens::{Bearer, TokenOrigin, Tokens};
 pub use vault::{TokenVault, VaultFault};
 
 use crate::net::NetConfig;
@@ -39,6 +42,27 @@ pub enum AccountError {
     Refused {
         /// Its HTTP status.
         status: u16,
+    },
+    /// The sign-in has run out by age.
+    #[error("your sign-in has run out; sign in again")]
+    RunOut,
+    /// The platform refused, and the last renewal never came to its end.
+    #[error(
+        "the platform took the sign-in back ({status}): Drawbridge was ended in the middle of renewing it, before it could store the new one; sign in again"
+    )]
+    CutOff {
+        /// Its HTTP status.
+        status: u16,
+    },
+    /// The tokens that are kept are for another platform or another client id. They are not sent anywhere.
+    #[error(
+        "the sign-in that is kept here is for {kept}, and this is {here}, so it is not used; sign in here, which replaces it, or go back to the other platform"
+    )]
+    OtherPlatform {
+        /// Whom they are for, safe to show.
+        kept: String,
+        /// What is set now, safe to show.
+        here: String,
     },
     /// The platform does not know this program's client id, or takes it for another kind of client.
     #[error("the platform does not know this client id (401); check oauth_client_id and platform_url in config.toml")]
@@ -103,6 +127,9 @@ impl AccountError {
             Self::Unreachable { .. } | Self::Store { .. } => true,
             Self::SignedOut
             | Self::Refused { .. }
+            | Self::RunOut
+            | Self::CutOff { .. }
+            | Self::OtherPlatform { .. }
             | Self::UnknownClient
             | Self::Unusable { .. }
             | Self::Configuration { .. }
@@ -120,7 +147,9 @@ impl AccountError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::SignedOut => "signed_out",
-            Self::Refused { .. } => "sign_in_refused",
+            Self::Refused { .. } | Self::CutOff { .. } => "sign_in_refused",
+            Self::RunOut => "sign_in_expired",
+            Self::OtherPlatform { .. } => "other_platform",
             Self::UnknownClient => "unknown_client",
             Self::Unreachable { .. } => "platform_unreachable",
             Self::Unusable { .. } => "unusable_answer",
@@ -144,6 +173,8 @@ fn shown_error(error: &str) -> String {
 /// What an account is made of.
 #[derive(Debug)]
 pub struct AccountOptions {
+    /// Its stable id: `default`, or as it was added.
+    pub id: String,
     /// The platform.
     pub platform: PlatformUrl,
     /// The OAuth client id.
@@ -183,6 +214,12 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     tokens: Option<Tokens>,
+    /// When this process got the pair, by the clock that never jumps; none for a pair that was read.
+    got: Option<Instant>,
+    /// The platform refused the pair for good: asking again by ourselves is no use.
+    refused: bool,
+    /// A pair is stored that is for somebody else.
+    foreign: Option<TokenOrigin>,
     /// A new pair that could not be stored yet: it must not be used and must not be lost.
     unsaved: Option<Tokens>,
     sign_in: Option<SignInHandle>,
@@ -194,10 +231,10 @@ impl Account {
     /// # Errors
     /// [`AccountError::Store`] when the place for secrets does not answer.
     pub async fn open(options: AccountOptions) -> Result<Self, AccountError> {
-        let AccountOptions { platform, client_id, net, vault, clock } = options;
+        let AccountOptions { id, platform, client_id, net, vault, clock } = options;
         let view = AccountView {
             state: AccountState::SignedOut,
-            id: "default".to_owned(),
+            id,
             platform_url: platform.shown().to_owned(),
             authorize_url: None,
             problem: None,
@@ -242,9 +279,21 @@ impl Account {
     /// Returns the token to dial with.
     ///
     /// # Errors
-    /// [`AccountError::SignedOut`].
+    /// [`AccountError::SignedOut`]; [`AccountError::OtherPlatform`] when what is kept must not be sent here.
     pub fn bearer(&self) -> Result<Bearer, AccountError> {
-        self.lock().tokens.as_ref().map(Tokens::bearer).ok_or(AccountError::SignedOut)
+        let state = self.lock();
+        match (&state.tokens, &state.foreign) {
+            (Some(tokens), _) => Ok(tokens.bearer()),
+            (None, Some(origin)) => Err(self.other_platform(origin)),
+            (None, None) => Err(AccountError::SignedOut),
+        }
+    }
+
+    /// Tells whether tokens are kept for it, whatever the platform thinks of them.
+    #[must_use]
+    pub fn has_tokens(&self) -> bool {
+        let state = self.lock();
+        state.tokens.is_some() || state.foreign.is_some()
     }
 
     /// Returns a token other than the refused one: the one that another link or process got meanwhile, else a fresh one.
@@ -259,19 +308,23 @@ impl Account {
         work.await.unwrap_or_else(|_| Err(AccountError::Unreachable { why: "the refresh was ended".to_owned() }))
     }
 
-    /// Returns when the next refresh in the background is due: at 80 % of the token's life. None when nobody knows.
-    #[must_use]
-    pub fn refresh_due(&self) -> Option<WallMs> {
-        self.lock().tokens.as_ref().and_then(Tokens::refresh_due)
-    }
-
-    /// Refreshes if it is due now.
+    /// Refreshes if it is due now: at 80 % of the access token's life, or at once when the clock was put ahead of that.
+    /// Nothing is due while nobody knows that life, and after the platform refused for good.
     ///
     /// # Errors
     /// As [`Account::refresh_if`].
     pub async fn refresh_if_due(&self) -> Result<Option<Renewal>, AccountError> {
-        let due = self.refresh_due().is_some_and(|due| due <= self.0.clock.wall());
-        if due { self.refresh_if(&self.bearer()?.token).await.map(Some) } else { Ok(None) }
+        if self.refresh_is_due() { self.refresh_if(&self.bearer()?.token).await.map(Some) } else { Ok(None) }
+    }
+
+    fn refresh_is_due(&self) -> bool {
+        let (now, wall) = (self.0.clock.now(), self.0.clock.wall());
+        let state = self.lock();
+        let Some(tokens) = state.tokens.as_ref().filter(|_| !state.refused) else { return false };
+        let (Some(age), Some(start)) = (tokens.renewal_age(), tokens.obtained_at) else { return false };
+        // The wall clock counts what the computer slept; the other one cannot be set. Each renewal sets both anew, so that a
+        // clock that jumps costs one renewal at most.
+        start.plus(age) <= wall || state.got.is_some_and(|got| now.saturating_duration_since(got) >= age)
     }
 
     /// Waits until no refresh or revoke is under way. To be called before the process ends.
@@ -335,6 +388,7 @@ impl Account {
         let _turn = self.0.turn.lock().await;
         let _everywhere = self.in_vault(|vault| vault.turn()).await?;
         let tokens = self.in_vault(|vault| vault.load()).await?.ok_or(AccountError::SignedOut)?;
+        let tokens = self.mine(tokens).map_err(|origin| self.other_platform(&origin))?;
         let exchange = &self.0.exchange;
         for (token, hint) in [(&tokens.access, "access_token"), (&tokens.refresh, "refresh_token")] {
             if !secrecy::ExposeSecret::expose_secret(token).is_empty() {
@@ -358,11 +412,32 @@ impl Account {
         Ok(())
     }
 
-    /// Shows that the platform refused a token for good (second 401, or 403).
+    /// Shows that the platform refused a token for good (second 401, or 403). What is known better already stays.
     pub fn refused(&self) {
+        self.lock().refused = true;
         self.0.view.send_modify(|view| {
-            view.state = AccountState::Refused;
-            view.problem = Some("the platform refused your sign-in; sign in again".to_owned());
+            if view.state != AccountState::Expired && view.state != AccountState::Refused {
+                view.state = AccountState::Refused;
+                view.problem = Some("the platform refused your sign-in; sign in again".to_owned());
+            }
+        });
+    }
+
+    /// Shows that the platform took the token, whatever was thought of it before.
+    pub fn accepted(&self) {
+        let mut state = self.lock();
+        if state.tokens.is_none() {
+            return;
+        }
+        state.refused = false;
+        drop(state);
+        self.0.view.send_if_modified(|view| {
+            let wrong = matches!(view.state, AccountState::Expired | AccountState::Refused);
+            if wrong {
+                view.state = AccountState::SignedIn;
+                view.problem = None;
+            }
+            wrong
         });
     }
 
@@ -379,20 +454,47 @@ impl Account {
         let stored = self.in_vault(|vault| vault.load()).await?;
         self.keep(stored.clone());
         let stored = stored.ok_or(AccountError::SignedOut)?;
+        let stored = self.mine(stored).map_err(|origin| self.other_platform(&origin))?;
         if let Some(bearer) = self.other_than(refused) {
             return Ok(Renewal { bearer, renewed: false });
         }
-        match self.0.exchange.refresh(&stored.refresh, self.0.clock.wall()).await {
+        let cut_off = self.in_vault(|vault| Ok(vault.note_renewal(true))).await?;
+        match self.0.exchange.refresh(&stored, self.0.clock.as_ref()).await {
             Ok(fresh) => self.save_renewed(fresh).await,
             Err(err) => {
-                if let AccountError::Refused { .. } = err {
-                    self.refused();
-                } else {
-                    self.show_problem(&err);
+                let err = self.judged(err, cut_off, &stored);
+                // What may have been spent before may still be so while the platform cannot be asked.
+                if !(cut_off && err.is_passing()) {
+                    self.in_vault(|vault| Ok(vault.note_renewal(false))).await?;
                 }
+                self.show_refresh_fault(&err);
                 Err(err)
             }
         }
+    }
+
+    /// Says better why the platform refused, where that is known.
+    fn judged(&self, err: AccountError, cut_off: bool, tokens: &Tokens) -> AccountError {
+        match err {
+            AccountError::Refused { .. } if tokens.has_run_out(self.0.clock.wall(), false) => AccountError::RunOut,
+            AccountError::Refused { status } if cut_off => AccountError::CutOff { status },
+            other => other,
+        }
+    }
+
+    fn show_refresh_fault(&self, err: &AccountError) {
+        let state = match err {
+            AccountError::Refused { .. } | AccountError::CutOff { .. } => AccountState::Refused,
+            AccountError::RunOut => AccountState::Expired,
+            _ => return self.show_problem(err),
+        };
+        self.lock().refused = true;
+        self.0.view.send_modify(|view| {
+            if view.state != AccountState::SigningIn {
+                view.state = state;
+            }
+            view.problem = Some(err.to_string());
+        });
     }
 
     async fn save_renewed(&self, fresh: Tokens) -> Result<Renewal, AccountError> {
@@ -417,28 +519,82 @@ impl Account {
     }
 
     async fn exchange_code(&self, grant: CodeGrant) -> Result<Tokens, AccountError> {
-        self.0.exchange.code(grant, self.0.clock.wall()).await
+        self.0.exchange.code(grant, self.0.clock.as_ref()).await
+    }
+
+    /// Stores the pair of a new sign-in when no refresh is under way, here or in another process: its end would cover this one.
+    async fn adopt_in_turn(&self, tokens: Tokens) -> Result<(), AccountError> {
+        let _turn = self.0.turn.lock().await;
+        let _everywhere = self.in_vault(|vault| vault.turn()).await?;
+        self.adopt(tokens).await
     }
 
     /// Stores a new pair and only then uses it.
     async fn adopt(&self, tokens: Tokens) -> Result<(), AccountError> {
         let stored = tokens.clone();
-        self.in_vault(move |vault| vault.save(&stored)).await.inspect_err(|err| self.show_problem(err))?;
+        let save = move |vault: &dyn TokenVault| {
+            vault.save(&stored)?;
+            vault.note_renewal(false);
+            Ok(())
+        };
+        self.in_vault(save).await.inspect_err(|err| self.show_problem(err))?;
         self.keep(Some(tokens));
+        self.lock().got = Some(self.0.clock.now());
         Ok(())
     }
 
+    /// Tells whether a pair is for this platform and client id. One that an earlier version stored is taken for it.
+    fn mine(&self, tokens: Tokens) -> Result<Tokens, TokenOrigin> {
+        match &tokens.origin {
+            Some(origin) if *origin != self.0.exchange.origin() => Err(origin.clone()),
+            Some(_) | None => Ok(tokens),
+        }
+    }
+
+    fn other_platform(&self, kept: &TokenOrigin) -> AccountError {
+        let here = self.0.exchange.origin();
+        let named = |origin: &TokenOrigin, with_client: bool| {
+            let platform = drawbridge_core::escape_outside_text(&origin.platform);
+            let client = drawbridge_core::escape_outside_text(&origin.client_id);
+            if with_client { format!("{platform} with the client id {client}") } else { platform }
+        };
+        let same_platform = kept.platform == here.platform;
+        AccountError::OtherPlatform { kept: named(kept, same_platform), here: named(&here, same_platform) }
+    }
+
     fn keep(&self, tokens: Option<Tokens>) {
-        let state = if tokens.is_some() { AccountState::SignedIn } else { AccountState::SignedOut };
-        let mut inner = self.lock();
-        inner.tokens = tokens;
-        inner.unsaved = None;
-        drop(inner);
+        let (tokens, foreign) = match tokens.map(|tokens| self.mine(tokens)) {
+            Some(Ok(tokens)) => (Some(tokens), None),
+            Some(Err(origin)) => (None, Some(origin)),
+            None => (None, None),
+        };
+        let run_out = tokens.as_ref().is_some_and(|tokens| tokens.has_run_out(self.0.clock.wall(), true));
+        let now = match &tokens {
+            Some(_) if run_out => AccountState::Expired,
+            Some(_) => AccountState::SignedIn,
+            None => AccountState::SignedOut,
+        };
+        let problem = foreign.as_ref().map(|origin| self.other_platform(origin).to_string());
+        let mut state = self.lock();
+        let as_before = match (&state.tokens, &tokens) {
+            (Some(before), Some(after)) => tokens::same(&before.access, &after.access),
+            _ => false,
+        };
+        if !as_before {
+            state.got = None;
+            state.refused = false;
+        }
+        let refused = state.refused;
+        state.tokens = tokens;
+        state.foreign = foreign;
+        state.unsaved = None;
+        drop(state);
         self.0.view.send_modify(|view| {
-            if view.state != AccountState::SigningIn {
-                view.state = state;
+            // A pair that was refused is not better for being read again.
+            if view.state != AccountState::SigningIn && !refused {
+                view.state = now;
             }
-            view.problem = None;
+            view.problem = problem;
         });
     }
 
@@ -451,10 +607,15 @@ impl Account {
             None if self.0.view.borrow().state != AccountState::SigningIn => return,
             Some(_) | None => state.sign_in = None,
         }
-        let signed_in = state.tokens.is_some();
+        let resting = match &state.tokens {
+            Some(_) if state.refused => AccountState::Refused,
+            Some(tokens) if tokens.has_run_out(self.0.clock.wall(), true) => AccountState::Expired,
+            Some(_) => AccountState::SignedIn,
+            None => AccountState::SignedOut,
+        };
         drop(state);
         self.0.view.send_modify(|view| {
-            view.state = if signed_in { AccountState::SignedIn } else { AccountState::SignedOut };
+            view.state = resting;
             view.authorize_url = None;
             view.problem = problem.map(ToString::to_string);
         });

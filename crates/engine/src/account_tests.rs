@@ -18,6 +18,7 @@ pub(super) struct MemoryVault {
     pub(super) tokens: Mutex<Option<Tokens>>,
     turn: Arc<Mutex<bool>>,
     broken: std::sync::atomic::AtomicBool,
+    renewing: std::sync::atomic::AtomicBool,
 }
 
 struct Turn(Arc<Mutex<bool>>);
@@ -56,6 +57,10 @@ impl TokenVault for MemoryVault {
             drop(taken);
             std::thread::yield_now();
         }
+    }
+
+    fn note_renewal(&self, under_way: bool) -> bool {
+        self.renewing.swap(under_way, std::sync::atomic::Ordering::SeqCst)
     }
 }
 
@@ -124,12 +129,15 @@ pub(super) fn tokens(access: &str, refresh: &str) -> Tokens {
         access: SecretString::from(access),
         refresh: SecretString::from(refresh),
         expires_at: Some(START.plus(Duration::from_secs(3600))),
+        refresh_expires_at: None,
         obtained_at: Some(START),
+        origin: None,
     }
 }
 
 pub(super) async fn account(url: &str, vault: &Arc<MemoryVault>) -> Account {
     let options = AccountOptions {
+        id: "default".to_owned(),
         platform: PlatformUrl::parse(url).unwrap(),
         client_id: "autogpt-local-executor".to_owned(),
         net: NetConfig::direct(),
@@ -283,6 +291,7 @@ async fn a_refresh_is_due_at_eighty_percent_of_life() {
     *vault.tokens.lock().unwrap() = Some(tokens("a1", "r1"));
     let clock = Arc::new(ManualClock::starting_at(START));
     let options = AccountOptions {
+        id: "default".to_owned(),
         platform: PlatformUrl::parse(&platform.url).unwrap(),
         client_id: "c".to_owned(),
         net: NetConfig::direct(),

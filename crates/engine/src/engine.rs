@@ -3,6 +3,7 @@
 //! What it is built from is in [`build`]; what a command does is in [`commands`]; how it looks from outside is in
 //! [`publish`]. What takes long runs [`aside`].
 
+mod accounts;
 mod activity;
 mod answers;
 mod aside;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use drawbridge_caps::shell::Shell;
-use drawbridge_core::{Clock, SessionId};
+use drawbridge_core::{Clock, Power, SessionId};
 use drawbridge_os::root::{Root, RootFault};
 use drawbridge_proto::executor::machine::HaltKind;
 use drawbridge_store::settings::Settings;
@@ -31,11 +32,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::account::Account;
+use crate::accounts::Accounts;
 use crate::board::Board;
 use crate::consent::Broker;
 use crate::handle::{Answer, Command, CommandError, EngineHandle, Reply};
 use crate::journal::Journal;
 use crate::link::{self, LinkEnd, LinkHandle, Order, Purpose, Shared};
+use crate::managed::{self, ManagedCell};
 use crate::policy_cell::PolicyCell;
 use crate::sessions::Sessions;
 use crate::view::{AccountState, LinkState, LinkView};
@@ -89,7 +92,15 @@ impl Engine {
     /// # Errors
     /// [`StartError`] says what is missing and what to do.
     pub async fn start(options: EngineOptions) -> Result<Self, StartError> {
-        build::start(options).await
+        build::start(options, None).await
+    }
+
+    /// Starts an engine for whoever owns its state folder already and serves the control socket in its place.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub(crate) async fn start_behind(options: EngineOptions, owner: Owner) -> Result<Self, StartError> {
+        build::start(options, Some(owner)).await
     }
 
     /// Returns the door to it.
@@ -125,11 +136,14 @@ struct Core {
     board: Arc<Board>,
     clock: Arc<dyn Clock>,
     account: Account,
+    accounts: Arc<Accounts>,
     undo: Arc<UndoStore>,
     shared: Arc<Shared>,
     shell: Arc<Shell>,
     open_root: OpenRoot,
     folders: Arc<FolderChoice>,
+    /// What an organisation has fixed.
+    managed: Arc<ManagedCell>,
     /// A data link started by hand instead of the control link.
     legacy: Option<LegacySession>,
     /// A headless engine ends when its main link ends for good.
@@ -198,7 +212,7 @@ impl Core {
 
     /// Starts the main link if it is wanted: signed in, lowered, not halted, not running.
     fn start_main(&mut self) {
-        let wanted = !self.halted && !self.policy.get().raised && self.account.bearer().is_ok();
+        let wanted = !self.halted && !self.managed.blocks() && !self.policy.get().raised && self.account.bearer().is_ok();
         if !wanted || self.main.is_some() {
             if self.main.is_none() && !self.halted {
                 self.board.set_link(LinkView { state: LinkState::Off, reason: None });
@@ -269,6 +283,7 @@ impl Core {
             self.journal.event(Some(&session), "IDLE_SESSION_DETACH", json!({ "idle_ms": idle_ms }));
         }
         self.mind_control_link().await;
+        self.mind_the_policy().await;
         let (account, journal) = (self.account.clone(), self.journal.clone());
         tokio::spawn(async move {
             match account.refresh_if_due().await {
@@ -279,6 +294,28 @@ impl Core {
                 Err(fault) => tracing::info!(%fault, "the token could not be renewed ahead of time"),
             }
         });
+    }
+
+    /// What an organisation takes away holds at once; what it gives back, at the next start.
+    async fn mind_the_policy(&mut self) {
+        let (cell, platform) = (self.managed.clone(), self.account.platform().shown().to_owned());
+        let looked = tokio::task::spawn_blocking(move || cell.look(&platform)).await;
+        let Ok(Some((policy, trouble))) = looked else { return };
+        tracing::info!(fixed = ?policy.locked, "the organisation's policy has changed");
+        let before = self.policy.get();
+        let after = self.policy.hold(|state| managed::limit(&policy, state));
+        self.journal.event(None, "POLICY_CHANGED", json!({ "managed": policy.locked }));
+        self.overlay.managed = Some(policy);
+        self.apply_shell(&after);
+        if trouble.is_some() {
+            self.halted = true;
+            self.broker.raise();
+            self.stop_links().await;
+            self.board.set_trouble(trouble);
+        } else if Power::ALL.iter().any(|power| before.offers(*power) && !after.offers(*power)) {
+            self.renew_links(true);
+        }
+        self.board.touch();
     }
 
     /// Chats survive a control link that comes back soon.

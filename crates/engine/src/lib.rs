@@ -1,17 +1,21 @@
 //! Links, sessions, dispatcher, consent and events: the running Drawbridge.
 
 pub mod account;
+pub mod accounts;
 mod board;
 mod consent;
 pub mod control;
+pub mod diagnostics;
 pub mod dial;
 mod dispatcher;
 pub mod doctor;
 mod engine;
+pub mod gate;
 pub mod explain;
 mod handle;
 mod journal;
 mod link;
+pub mod managed;
 pub mod net;
 mod policy_cell;
 pub mod prefs;

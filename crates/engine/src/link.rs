@@ -371,9 +371,7 @@ fn failure_of_account(fault: &AccountError) -> DialFailure {
 }
 
 fn age_of(bearer: &Bearer, now: WallMs) -> TokenAge {
-    bearer.expires_at.map_or(TokenAge::Unknown, |end| {
-        TokenAge::Left(Duration::from_millis(u64::try_from(end.0.saturating_sub(now.0)).unwrap_or(0)))
-    })
+    bearer.left(now).map_or(TokenAge::Unknown, TokenAge::Left)
 }
 
 /// Sleeps until then, or for ever.

@@ -11,7 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use drawbridge_os::private;
 use drawbridge_policy::PolicyState;
 
-use document::{parse, write};
+use document::{Others, parse, write};
+
+use crate::accounts::DEFAULT;
 
 /// Why settings were not saved.
 #[derive(Debug, thiserror::Error)]
@@ -39,22 +41,44 @@ pub enum SettingsFault {
 pub struct Settings {
     path: PathBuf,
     broken: Mutex<Option<String>>,
+    /// Whose chats the state tells of. Ids of chats come from a platform, so what was allowed for one of them must never hold
+    /// for a chat of the same id elsewhere.
+    account: String,
+    others: Mutex<Others>,
 }
 
 impl Settings {
-    /// Reads the settings. Missing ones are the defaults; broken or newer ones set [`PolicyState::broken`].
+    /// Reads the settings as the account `default` has them. See [`Settings::open_of`].
     #[must_use]
     pub fn open(state_dir: &Path) -> (Self, PolicyState) {
+        Self::open_of(state_dir, DEFAULT)
+    }
+
+    /// Reads the settings. Missing ones are the defaults; broken or newer ones set [`PolicyState::broken`]. What holds for
+    /// single chats is that of this account; what holds for those of the others stays in the file.
+    #[must_use]
+    pub fn open_of(state_dir: &Path, account: &str) -> (Self, PolicyState) {
         let path = state_dir.join("settings.json");
         private::sweep(&path);
-        let (state, broken) = read(&path);
-        (Self { path, broken: Mutex::new(broken) }, state)
+        let (state, others, broken) = read(&path, account);
+        (Self { path, broken: Mutex::new(broken), account: account.to_owned(), others: Mutex::new(others) }, state)
+    }
+
+    /// Drops what holds for the chats of an account that is not in use. Written with the next [`Settings::save`].
+    pub fn forget_account(&self, account: &str) {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).remove(account);
     }
 
     /// Reads the settings as [`Settings::open`] does and touches nothing, so that it may be done beside the owner.
     #[must_use]
     pub fn peek(state_dir: &Path) -> PolicyState {
-        read(&state_dir.join("settings.json")).0
+        Self::peek_of(state_dir, DEFAULT)
+    }
+
+    /// As [`Settings::peek`], with what holds for the chats of this account.
+    #[must_use]
+    pub fn peek_of(state_dir: &Path, account: &str) -> PolicyState {
+        read(&state_dir.join("settings.json"), account).0
     }
 
     /// Saves the person's switches, whole and durably. What flags add for one run must not be in `state`.
@@ -66,7 +90,8 @@ impl Settings {
             return Err(SettingsFault::Broken { path: self.path.clone(), why });
         }
         let fault = |error| SettingsFault::Io { path: self.path.clone(), error };
-        let bytes = write(state).map_err(|err| fault(std::io::Error::other(err)))?;
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = write(state, &self.account, &others).map_err(|err| fault(std::io::Error::other(err)))?;
         private::replace(&self.path, &bytes).map_err(fault)
     }
 
@@ -82,6 +107,7 @@ impl Settings {
             Ok(_) | Err(_) => {}
         }
         *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let state = PolicyState { raised, raise_count, ..PolicyState::defaults() };
         self.save(&state)?;
         Ok(state)
@@ -101,19 +127,19 @@ pub fn set_raised(state_dir: &Path, raised: bool) -> Result<(), SettingsFault> {
     settings.save(&state)
 }
 
-/// Reads the file; with why it is broken, if it is.
-fn read(path: &Path) -> (PolicyState, Option<String>) {
+/// Reads the file for one account; with what the others have, and with why it is broken, if it is.
+fn read(path: &Path, account: &str) -> (PolicyState, Others, Option<String>) {
     let read = match private::read(path) {
-        Ok(bytes) => parse(&bytes),
-        Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(PolicyState::defaults()),
+        Ok(bytes) => parse(&bytes, account),
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok((PolicyState::defaults(), Others::new())),
         Err(err) => Err(err.to_string()),
     };
     match read {
-        Ok(state) => (state, None),
+        Ok((state, others)) => (state, others, None),
         Err(why) => {
             let mut state = PolicyState::defaults();
             state.broken = Some(format!("{}: {why}", path.display()));
-            (state, Some(why))
+            (state, Others::new(), Some(why))
         }
     }
 }

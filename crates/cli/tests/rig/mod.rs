@@ -146,6 +146,8 @@ impl Rig {
             refresh: SecretString::from(text(&got["refresh_token"])),
             expires_at: Some(now.plus(Duration::from_secs(3600))),
             obtained_at: Some(now),
+            refresh_expires_at: None,
+            origin: None,
         }
     }
 

@@ -6,7 +6,7 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use drawbridge_core::WallMs;
+use drawbridge_core::{Clock, WallMs};
 use oauth2::basic::BasicClient;
 use oauth2::{
     AuthUrl, AuthorizationCode, ClientId, HttpRequest, HttpResponse, PkceCodeVerifier, RedirectUrl, TokenUrl,
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::AccountError;
 use super::platform::PlatformUrl;
-use super::tokens::{Tokens, read_answer};
+use super::tokens::{Arrival, TokenOrigin, Tokens, date, read_answer};
 use crate::dial::http::{self, Answer};
 use crate::dial::{DialError, DialStep};
 use crate::net::NetConfig;
@@ -37,25 +37,40 @@ pub(super) struct CodeGrant {
 }
 
 impl Exchange {
+    /// Names whom tokens of this exchange are for.
+    pub(super) fn origin(&self) -> TokenOrigin {
+        TokenOrigin { platform: self.platform.shown().to_owned(), client_id: self.client_id.clone() }
+    }
+
     /// Exchanges an authorization code.
-    pub(super) async fn code(&self, grant: CodeGrant, now: WallMs) -> Result<Tokens, AccountError> {
+    pub(super) async fn code(&self, grant: CodeGrant, clock: &dyn Clock) -> Result<Tokens, AccountError> {
         let redirect = RedirectUrl::new(grant.redirect_uri).map_err(|err| configuration(&err))?;
         let client = self.client()?.set_redirect_uri(redirect);
         let request = client.exchange_code(AuthorizationCode::new(grant.code)).set_pkce_verifier(grant.verifier);
         let kept = Kept::default();
         // The verdict is ours, from the kept answer.
         let _ = request.request_async(&self.transport(&kept)).await;
-        judge(kept.take(), None, now)
+        self.judge(kept.take(), None, clock)
     }
 
-    /// Trades the refresh token for the next pair. The old refresh token is spent afterwards.
-    pub(super) async fn refresh(&self, refresh: &SecretString, now: WallMs) -> Result<Tokens, AccountError> {
+    /// Trades the refresh token of a pair for the next pair. The old refresh token is spent afterwards.
+    pub(super) async fn refresh(&self, pair: &Tokens, clock: &dyn Clock) -> Result<Tokens, AccountError> {
         let client = self.client()?;
-        let token = oauth2::RefreshToken::new(refresh.expose_secret().to_owned());
+        let token = oauth2::RefreshToken::new(pair.refresh.expose_secret().to_owned());
         let request = client.exchange_refresh_token(&token);
         let kept = Kept::default();
         let _ = request.request_async(&self.transport(&kept)).await;
-        judge(kept.take(), Some(refresh), now)
+        self.judge(kept.take(), Some(pair), clock)
+    }
+
+    fn judge(
+        &self,
+        answer: Result<Answer, DialError>,
+        kept: Option<&Tokens>,
+        clock: &dyn Clock,
+    ) -> Result<Tokens, AccountError> {
+        let tokens = judge(answer, kept, clock.wall())?;
+        Ok(Tokens { origin: Some(self.origin()), ..tokens })
     }
 
     /// Revokes one token.
@@ -131,10 +146,12 @@ impl Kept {
 }
 
 /// Decides what an answer of the token address means (table of spec 1.3).
-fn judge(answer: Result<Answer, DialError>, kept: Option<&SecretString>, now: WallMs) -> Result<Tokens, AccountError> {
+fn judge(answer: Result<Answer, DialError>, kept: Option<&Tokens>, here: WallMs) -> Result<Tokens, AccountError> {
     let answer = answer.map_err(unreachable)?;
+    let kept = kept.map(|pair| (&pair.refresh, pair.refresh_expires_at));
+    let arrival = Arrival { here, there: answer.date.as_deref().and_then(date) };
     match answer.status {
-        200..=299 => read_answer(&answer.body, kept, now)
+        200..=299 => read_answer(&answer.body, kept, arrival)
             .map_err(|fault| AccountError::Unusable { why: format!("the platform's answer is not usable: {fault}") }),
         400 | 403 => Err(AccountError::Refused { status: answer.status }),
         401 => Err(AccountError::UnknownClient),

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 
 /// The registered redirect ports.
-pub(super) const PORTS: std::ops::RangeInclusive<u16> = 41899..=41910;
+pub(crate) const PORTS: std::ops::RangeInclusive<u16> = 41899..=41910;
 /// The longest request line, in bytes.
 const LINE_LIMIT_BYTES: usize = 8 * 1024;
 /// The longest request head, in bytes.

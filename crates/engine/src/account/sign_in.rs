@@ -192,7 +192,9 @@ impl SignIn {
             Ok((code, waiting)) => self.exchange(code, waiting, &knock, &mut knocks, &mut visitors).await,
             Err(err) => Err(err),
         };
+        // The port first: whoever sees that the attempt is over may start the next one on it.
         drop(self.listener);
+        self.account.sign_in_ended(&self.handle, ended.as_ref().err());
         drop((knock, knocks));
         let _ = tokio::time::timeout(LAST_PAGES, async { while visitors.join_next().await.is_some() {} }).await;
         ended
@@ -223,7 +225,7 @@ impl SignIn {
                 result = &mut work, if ended.is_none() => {
                     // Stored here and not in `work`: cancelling must not leave it open whether it was.
                     let result = match result {
-                        Ok(tokens) => account.adopt(tokens).await,
+                        Ok(tokens) => account.adopt_in_turn(tokens).await,
                         Err(err) => Err(err),
                     };
                     account.sign_in_ended(&self.handle, result.as_ref().err());

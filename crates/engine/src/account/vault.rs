@@ -32,4 +32,9 @@ pub trait TokenVault: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`VaultFault`] when the turn cannot be had in reasonable time.
     fn turn(&self) -> Result<Box<dyn Send>, VaultFault>;
+
+    /// Notes that a refresh token is about to be sent (true), or that what came of it is known and stored (false). Returns
+    /// whether a renewal was noted before that never came to its end. No secret, and without it only a reason is missing:
+    /// faults are for the log.
+    fn note_renewal(&self, under_way: bool) -> bool;
 }

@@ -24,6 +24,8 @@ const ANSWER_LIMIT_BYTES: usize = 256 * 1024;
 /// What the other side answered.
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// Its clock at that moment, as it wrote it (`Date`).
+    pub(crate) date: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -75,6 +77,7 @@ async fn exchange(request: Request<Full<Bytes>>, stream: Stream) -> Result<Answe
 
 async fn read(response: Response<hyper::body::Incoming>) -> Result<Answer, DialError> {
     let status = response.status().as_u16();
+    let date = response.headers().get("Date").and_then(|date| date.to_str().ok()).map(str::to_owned);
     let mut incoming = response.into_body();
     let mut body = Vec::new();
     while let Some(frame) = incoming.frame().await {
@@ -84,7 +87,7 @@ async fn read(response: Response<hyper::body::Incoming>) -> Result<Answer, DialE
             return Err(words::no_http("the answer is too long"));
         }
     }
-    Ok(Answer { status, body })
+    Ok(Answer { status, date, body })
 }
 
 /// Says what failed with all its causes. They hold no values of the request: everything secret travels in bodies.

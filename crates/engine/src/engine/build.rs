@@ -15,6 +15,7 @@ use drawbridge_os::root::{Change, PathFault, Root, RootFault, RootOptions, Stamp
 use drawbridge_policy::{GrantKey, PolicyState};
 use drawbridge_proto::executor::machine::{HelloFacts, Negotiated};
 use drawbridge_proto::executor::wire::Capability as WireCapability;
+use drawbridge_store::accounts::AccountsFault;
 use drawbridge_store::audit::{AuditLog, AuditOptions, AuditPaths};
 use drawbridge_store::bindings::Bindings;
 use drawbridge_store::managed::Managed;
@@ -28,12 +29,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::aside::Aside;
+use super::commands::sentence;
 use super::folders::FolderChoice;
 use super::options::EngineOptions;
 use super::publish::{Publisher, Sources};
 use super::start_error::StartError;
 use super::{Core, Engine, OpenRoot};
-use crate::account::{Account, AccountOptions, PlatformUrl};
+use crate::account::{Account, AccountError, AccountOptions, PlatformUrl};
+use crate::accounts::{self, Accounts, Chosen, Configured};
 use crate::board::Board;
 use crate::consent::Broker;
 use crate::consent::ask::Desk;
@@ -46,7 +49,6 @@ use crate::managed::{ManagedCell, check_platform};
 use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::sessions::{self, Sessions};
-use crate::token_vault::SecretVault;
 use crate::view::Notice;
 
 /// Name and version as HELLO and the audit log say it.
@@ -64,6 +66,7 @@ pub(super) struct LegacySession {
 /// Everything that has to be opened before anything runs; all of it blocks.
 struct Opened {
     owner: Owner,
+    accounts: Arc<Accounts>,
     socket_path: PathBuf,
     secrets: Arc<Secrets>,
     log: AuditLog,
@@ -78,27 +81,36 @@ struct Opened {
     open_root: OpenRoot,
 }
 
-pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> {
+/// Builds an engine. `behind` is the proof of who owns the folder already, where another part of this program stands before the
+/// engine: that part serves the control socket.
+pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Result<Engine, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let platform = PlatformUrl::parse(&options.platform_url)?;
+    // Also where another account is used: a forbidden address is a fault of the configuration.
+    PlatformUrl::parse(&options.platform_url)?;
     let net = NetConfig::new(&options.net)?;
-    check_platform(options.managed.policy.as_ref(), &platform)?;
     let (system, arch) = (machine::platform()?, machine::arch()?);
     let (for_opening, its_clock) = (options.clone(), clock.clone());
-    let opened = tokio::task::spawn_blocking(move || open(&for_opening, &its_clock))
+    let (serves, owner) = (behind.is_none(), behind);
+    let opened = tokio::task::spawn_blocking(move || open(&for_opening, &its_clock, owner))
         .await
         .map_err(|fault| StartError::System { what: "the start broke off", why: fault.to_string() })??;
-    let vault = Arc::new(SecretVault::new(opened.secrets.clone(), options.folders.state.clone()));
+    let accounts = opened.accounts;
+    let chosen = &accounts.chosen;
     let account = Account::open(AccountOptions {
-        platform,
-        client_id: options.client_id.clone(),
+        id: chosen.id.clone(),
+        platform: chosen.platform.clone(),
+        client_id: chosen.client_id.clone(),
         net,
-        vault,
+        vault: Arc::new(chosen.vault(opened.secrets.clone(), &options.folders.state)),
         clock: clock.clone(),
     })
     .await?;
-    if options.headless && account.bearer().is_err() {
-        return Err(StartError::NotSignedIn);
+    if options.headless {
+        match account.bearer() {
+            Ok(_) => {}
+            Err(fault @ AccountError::OtherPlatform { .. }) => return Err(StartError::SignedInElsewhere(fault)),
+            Err(_) => return Err(StartError::NotSignedIn),
+        }
     }
     process::adopt_orphans().map_err(|fault| system_fault("could not take charge of processes", &fault))?;
     end_what_was_left(&options.folders.state).await;
@@ -134,6 +146,9 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         open_root: Box::new(move |path| open_root(path).map_err(|fault| fault.to_string())),
     }));
     let undo = Arc::new(opened.undo);
+    if let Some(fault) = accounts.book.trouble() {
+        board.add_notice(accounts_broken(&fault));
+    }
     if let Some(path) = undo.set_aside() {
         board.add_notice(undo_was_set_aside(&path));
     }
@@ -174,6 +189,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         undo: undo.clone(),
         folders: folders.clone(),
         managed: managed.clone(),
+        accounts: accounts.clone(),
         legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
@@ -184,7 +200,8 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     let publisher = tokio::spawn(publish.clone().keep_publishing());
     let handle = EngineHandle { commands, snapshots: watched };
     let stop = CancellationToken::new();
-    let control_socket = serve_control(&handle, opened.socket_path, options.answer_secret.clone(), &stop);
+    let control_socket =
+        serves.then(|| serve_control(&handle, opened.socket_path, options.answer_secret.clone(), &stop));
     let core = Core {
         settings,
         overlay: options.overlay.clone(),
@@ -196,6 +213,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         board,
         clock,
         account,
+        accounts,
         undo,
         shared,
         shell,
@@ -209,7 +227,7 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
         control_lost_at: None,
         signed_in: mpsc::channel(4),
         stop: stop.clone(),
-        control_socket: Some(control_socket),
+        control_socket,
         publish,
         publisher,
         aside: Aside::new(),
@@ -219,10 +237,18 @@ pub(super) async fn start(options: EngineOptions) -> Result<Engine, StartError> 
     Ok(Engine { handle, stop, task })
 }
 
-fn open(options: &EngineOptions, clock: &Arc<dyn Clock>) -> Result<Opened, StartError> {
+fn open(options: &EngineOptions, clock: &Arc<dyn Clock>, owner: Option<Owner>) -> Result<Opened, StartError> {
     let folders = &options.folders;
     let state = StateDir::open(&folders.state)?;
-    let owner = state.lock()?;
+    let owner = match owner {
+        Some(owner) => owner,
+        None => state.lock()?,
+    };
+    let book = accounts::open_book(&folders.state);
+    let configured = Configured { platform_url: options.platform_url.clone(), client_id: options.client_id.clone() };
+    let chosen = Chosen::of_start(&book, &configured, options.accounts_fixed)?;
+    // Before anything of the account is opened, and long before anything is sent.
+    check_platform(options.managed.policy.as_ref(), &chosen.platform)?;
     let open_root = root_opener(folders, options.managed.policy.clone());
     let legacy = match &options.legacy {
         None => None,
@@ -240,7 +266,7 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>) -> Result<Opened, Start
     let key = secrets::audit_key(secrets.as_ref(), log_path.exists())?;
     let machine_id = machine::machine_id(&folders.state)
         .map_err(|fault| system_fault("could not keep an id for this machine", &fault))?;
-    let grant_key = GrantKey::derive(key.bytes());
+    let grant_key = chosen.grant_key(key.bytes());
     let log = AuditLog::open(AuditOptions {
         paths: AuditPaths { log: log_path.clone(), state_dir: folders.state.clone() },
         key,
@@ -250,13 +276,16 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>) -> Result<Opened, Start
         clock: clock.clone(),
         secrets: Some(secrets.clone()),
     })?;
-    let (settings, stored) = Settings::open(&folders.state);
-    let bindings = Bindings::open(&folders.state)?;
+    let (settings, stored) = Settings::open_of(&folders.state, chosen.settings_name());
+    let bindings = chosen.bindings(&folders.state)?;
     let undo = UndoStore::open(&folders.state.join("undo"), clock.clone())
         .map_err(|fault| StartError::System { what: "the undo store cannot be opened", why: fault.to_string() })?;
     let socket_path = state.control_socket();
+    let (fixed, in_state) = (options.accounts_fixed, folders.state.clone());
+    let accounts = Arc::new(Accounts::new(book, chosen, fixed, configured, in_state, secrets.clone()));
     Ok(Opened {
         owner,
+        accounts,
         socket_path,
         secrets,
         log,
@@ -390,6 +419,14 @@ fn serve_control(
             tracing::error!(%fault, "the command line cannot reach this engine");
         }
     })
+}
+
+fn accounts_broken(fault: &AccountsFault) -> Notice {
+    let why = escape_outside_text(&sentence(&fault.to_string()));
+    Notice {
+        code: "accounts_broken".to_owned(),
+        message: format!("{why} Until then Drawbridge uses the account that its configuration names."),
+    }
 }
 
 fn undo_was_set_aside(path: &std::path::Path) -> Notice {

@@ -12,6 +12,7 @@ use super::{Core, chat};
 use crate::explain::explain;
 use crate::handle::{Command, CommandError, Reply};
 use crate::link::Order;
+use crate::managed::{managed, may_run, may_set};
 use crate::record::shown;
 use crate::view::{RaiseView, UndoView};
 
@@ -28,6 +29,7 @@ impl Core {
             Command::SetRaised { raised: false } => self.lower(),
             Command::SetPower { power, mode } => self.set_power(&power, &mode),
             Command::SetShell { mode, network } => self.set_shell(&mode, &network),
+            Command::SignIn | Command::Connect if self.managed.blocks() => Err(managed("Nothing may be connected")),
             Command::SignIn => return Ok(Todo::Waiting(self.sign_in())),
             Command::PasteRedirect { address } => return Ok(Todo::Waiting(self.paste_redirect(address))),
             Command::CancelSignIn => {
@@ -100,14 +102,26 @@ impl Core {
             Command::DenyPrompts => self.deny_prompts(),
             Command::ChooseFolder { id, path } => return Ok(Todo::Aside(self.choose_folder(id, path))),
             Command::OfferFolder { path } => return Ok(Todo::Aside(self.offer_folder(path))),
-            Command::AddBrowseRoot { path } => return Ok(Todo::Aside(self.add_browse_root(path))),
-            Command::RemoveBrowseRoot { path } => return Ok(Todo::Aside(self.remove_browse_root(path))),
-            Command::AddAccount { .. }
-            | Command::UseAccount { .. }
-            | Command::RemoveAccount { .. }
-            | Command::ForgetTokens
-            | Command::MoveSecrets { .. } => Err(CommandError::new("not_built", "This version cannot do that yet.")),
-            Command::GateUnlock { .. } | Command::GateNewFile { .. } | Command::GateSetAside | Command::GateRetry => {
+            Command::AddBrowseRoot { path } => {
+                self.may_change_roots()?;
+                return Ok(Todo::Aside(self.add_browse_root(path)));
+            }
+            Command::RemoveBrowseRoot { path } => {
+                self.may_change_roots()?;
+                return Ok(Todo::Aside(self.remove_browse_root(path)));
+            }
+            Command::AddAccount { name, platform_url, client_id } => {
+                return Ok(Todo::Aside(self.add_account(name, platform_url, client_id)));
+            }
+            Command::UseAccount { id } => return self.use_account(id).map(Todo::Aside),
+            Command::RemoveAccount { id } => return Ok(Todo::Aside(self.remove_account(id))),
+            Command::ForgetTokens => return Ok(Todo::Waiting(self.forget_tokens().await)),
+            Command::MoveSecrets { .. } => Err(CommandError::new("not_built", "This version cannot do that yet.")),
+            Command::GateUnlock { .. }
+            | Command::GateNewFile { .. }
+            | Command::GateSetAside
+            | Command::GateRetry
+            | Command::GateAskKeychain => {
                 let why = "Drawbridge has started already, so there is nothing to unlock.";
                 Err(CommandError::new("no_gate", why))
             }
@@ -161,9 +175,7 @@ impl Core {
 
     fn set_power(&mut self, power: &str, mode: &str) -> Done {
         let (power, mode) = (power_named(power)?, mode_named(mode)?);
-        if let Some(by) = self.policy.get().locked_off.get(&power) {
-            return Err(CommandError::new("locked", format!("This power is switched off by {}.", shown(by))));
-        }
+        may_set(&self.policy.get(), power, mode)?;
         if !is_built(power) && mode != PowerMode::Off {
             let why = "This version of Drawbridge cannot do that yet, so the power stays off.";
             return Err(CommandError::new("not_built", why));
@@ -206,6 +218,7 @@ impl Core {
                 return Err(CommandError::new("unknown_network", message));
             }
         };
+        may_run(&self.policy.get(), mode_wanted, network_wanted)?;
         let after = self
             .policy
             .change(|state| {
@@ -362,7 +375,7 @@ pub(super) fn not_stored(why: impl std::fmt::Display) -> CommandError {
     )
 }
 
-fn account_fault(fault: crate::account::AccountError) -> CommandError {
+pub(super) fn account_fault(fault: crate::account::AccountError) -> CommandError {
     CommandError::new(fault.code(), sentence(&fault.to_string()))
 }
 

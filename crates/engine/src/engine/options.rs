@@ -11,9 +11,12 @@ use drawbridge_policy::{Network, PolicyState, Prompting, ShellMode};
 use drawbridge_proto::executor::dialer::Backoff;
 use drawbridge_store::audit::SyncMode;
 use drawbridge_store::config::{Config, Loaded, Origin};
+use drawbridge_store::managed::Managed;
 use drawbridge_store::secrets;
 use secrecy::SecretString;
 
+use crate::accounts::Fixed;
+use crate::managed::{self, ManagedOptions};
 use crate::net::NetSettings;
 
 /// What an engine is started with. Everything configured is resolved already.
@@ -25,6 +28,8 @@ pub struct EngineOptions {
     pub platform_url: String,
     /// OAuth client id.
     pub client_id: String,
+    /// Why the two above hold for this run, whatever account was chosen. None: the chosen account counts.
+    pub accounts_fixed: Option<Fixed>,
     /// Shown in the platform's folder picker.
     pub display_name: String,
     /// Local ceilings of each link.
@@ -53,6 +58,8 @@ pub struct EngineOptions {
     pub headless: bool,
     /// Opens the encrypted file of secrets where there is no keychain.
     pub passphrase: Option<SecretString>,
+    /// What an organisation has fixed on this computer.
+    pub managed: ManagedOptions,
 }
 
 /// What holds in this run and is never stored.
@@ -64,6 +71,8 @@ pub struct Overlay {
     pub shell_mode: Option<ShellMode>,
     /// What a confined command may reach.
     pub shell_network: Option<Network>,
+    /// What an organisation has fixed; it stands above everything else.
+    pub managed: Option<Managed>,
 }
 
 impl Overlay {
@@ -74,6 +83,9 @@ impl Overlay {
         state.modes.extend(self.modes.iter().map(|(power, mode)| (*power, *mode)));
         state.shell_mode = self.shell_mode.unwrap_or(state.shell_mode);
         state.shell_network = self.shell_network.unwrap_or(state.shell_network);
+        if let Some(managed) = &self.managed {
+            managed::limit(managed, &mut state);
+        }
         state.prompting = if can_ask { Prompting::Possible } else { Prompting::Impossible };
         state
     }
@@ -97,6 +109,7 @@ impl EngineOptions {
             folders,
             platform_url: config.platform_url.clone(),
             client_id: config.oauth_client_id.clone(),
+            accounts_fixed: Fixed::of(loaded),
             display_name: config.display_name.clone(),
             limits: Limits {
                 max_concurrent: config.max_concurrent,
@@ -123,6 +136,7 @@ impl EngineOptions {
             legacy: None,
             headless: host == Host::Headless,
             passphrase: secrets::passphrase_from_env(),
+            managed: ManagedOptions::from_loaded(loaded),
         }
     }
 }
@@ -135,6 +149,7 @@ fn overlay(loaded: &Loaded, host: Host) -> Overlay {
             modes: attach.into_iter().map(|mode| (Power::Attach, mode)).collect(),
             shell_mode: config.shell.mode,
             shell_network: config.shell.network,
+            managed: loaded.managed.clone(),
         },
         Host::Headless => Overlay {
             modes: BTreeMap::from([
@@ -144,6 +159,7 @@ fn overlay(loaded: &Loaded, host: Host) -> Overlay {
             ]),
             shell_mode: Some(headless_shell(loaded, config)),
             shell_network: config.shell.network,
+            managed: loaded.managed.clone(),
         },
     }
 }

@@ -10,6 +10,7 @@ use drawbridge_store::secrets::{AuditKeyFault, NoPlaceForSecrets};
 use drawbridge_store::state_dir::{OwnerFault, StateDirFault};
 
 use crate::account::{AccountError, PlatformUrlFault};
+use crate::managed::PlatformNotAllowed;
 use crate::net::NetFault;
 
 /// Why an engine did not start. Nothing was dialled and nothing was changed.
@@ -33,6 +34,9 @@ pub enum StartError {
     /// The platform's address cannot be used.
     #[error(transparent)]
     PlatformUrl(#[from] PlatformUrlFault),
+    /// The organisation does not allow the platform.
+    #[error(transparent)]
+    Platform(#[from] PlatformNotAllowed),
     /// The network cannot be used as it is configured.
     #[error(transparent)]
     Net(#[from] NetFault),
@@ -56,6 +60,9 @@ pub enum StartError {
     /// Nobody is signed in.
     #[error("you are not signed in, so there is nothing to connect to; run `drawbridge auth` first")]
     NotSignedIn,
+    /// The sign-in that is kept is for another platform.
+    #[error("{0}")]
+    SignedInElsewhere(AccountError),
     /// Something of the system.
     #[error("{what}: {why}")]
     System {
@@ -71,13 +78,14 @@ impl StartError {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::NotSignedIn => 77,
+            Self::NotSignedIn | Self::SignedInElsewhere(_) => 77,
             Self::Owner(_) => 1,
             Self::StateDir(_)
             | Self::Secrets(_)
             | Self::AuditKey(_)
             | Self::Audit(_)
             | Self::PlatformUrl(_)
+            | Self::Platform(_)
             | Self::Net(_)
             | Self::Bindings(_)
             | Self::Root { .. }

@@ -266,6 +266,7 @@ impl Connection {
 
     fn ready(&mut self, negotiated: &Negotiated, dialer: &mut Dialer) {
         dialer.on_ready(self.setup.link, self.now());
+        self.setup.shared.account.accepted();
         self.setup.shared.journal.hello_ack(self.setup.chat(), negotiated);
         if matches!(self.setup.role, Role::Control) || self.setup.main {
             (self.setup.shared.on_control)(negotiated);

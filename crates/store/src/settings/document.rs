@@ -13,6 +13,8 @@ use drawbridge_policy::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::accounts::DEFAULT;
+
 /// The version that is written.
 const VERSION: u64 = 2;
 /// Chosen folders.
@@ -32,9 +34,45 @@ struct Document {
     command_rules: Vec<Rule>,
     rules_made: u64,
     browse_roots: Vec<String>,
+    /// What holds for chats of other accounts than `default`, by their ids. Not written while there is none, so that a version
+    /// without accounts reads the file; it takes one with accounts for broken, and denies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    accounts: BTreeMap<String, Chats>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// What holds for the chats of one account.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Chats {
+    chat_allowances: Vec<Allowance>,
+    chat_modes: Vec<ChatMode>,
+}
+
+impl Chats {
+    fn of(state: &PolicyState) -> Self {
+        Self {
+            chat_allowances: state.chat_allowances.iter().map(|(allowance, given)| written(allowance, given)).collect(),
+            chat_modes: state
+                .chat_modes
+                .iter()
+                .map(|((session, power), mode)| ChatMode {
+                    session: session.as_str().to_owned(),
+                    power: power.name().to_owned(),
+                    mode: mode.name().to_owned(),
+                })
+                .collect(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.chat_allowances.is_empty() && self.chat_modes.is_empty()
+    }
+}
+
+/// What holds for chats of the accounts that are not in use, by their ids.
+pub(super) type Others = BTreeMap<String, Chats>;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Allowance {
     session: String,
@@ -43,7 +81,7 @@ struct Allowance {
     at_ms: i64,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChatMode {
     session: String,
@@ -70,8 +108,12 @@ enum Word {
     Any,
 }
 
-/// Writes the switches down.
-pub(super) fn write(state: &PolicyState) -> Result<Vec<u8>, serde_json::Error> {
+/// Writes the switches down, with what holds for the chats of the account in use and of all others.
+pub(super) fn write(state: &PolicyState, account: &str, others: &Others) -> Result<Vec<u8>, serde_json::Error> {
+    let mut accounts = others.clone();
+    accounts.insert(account.to_owned(), Chats::of(state));
+    let Chats { chat_allowances, chat_modes } = accounts.remove(DEFAULT).unwrap_or_default();
+    accounts.retain(|_, chats| !chats.is_empty());
     let document = Document {
         v: VERSION,
         raised: state.raised,
@@ -88,19 +130,12 @@ pub(super) fn write(state: &PolicyState) -> Result<Vec<u8>, serde_json::Error> {
             Network::All => "all",
         }
         .to_owned(),
-        chat_allowances: state.chat_allowances.iter().map(|(allowance, given)| written(allowance, given)).collect(),
-        chat_modes: state
-            .chat_modes
-            .iter()
-            .map(|((session, power), mode)| ChatMode {
-                session: session.as_str().to_owned(),
-                power: power.name().to_owned(),
-                mode: mode.name().to_owned(),
-            })
-            .collect(),
+        chat_allowances,
+        chat_modes,
         command_rules: state.command_rules.iter().map(rule_written).collect(),
         rules_made: state.rules_made,
         browse_roots: state.browse_roots.clone(),
+        accounts,
     };
     serde_json::to_vec_pretty(&document)
 }
@@ -129,8 +164,9 @@ fn rule_written(rule: &CommandRule) -> Rule {
     }
 }
 
-/// Reads the switches, of this version or an older one.
-pub(super) fn parse(bytes: &[u8]) -> Result<PolicyState, String> {
+/// Reads the switches, of this version or an older one, with what holds for the chats of one account. The second value is
+/// what holds for chats of all others.
+pub(super) fn parse(bytes: &[u8], account: &str) -> Result<(PolicyState, Others), String> {
     let mut value: Value = serde_json::from_slice(bytes).map_err(|err| err.to_string())?;
     match value.get("v").and_then(Value::as_u64) {
         Some(1) => from_version_1(&mut value)?,
@@ -156,17 +192,35 @@ pub(super) fn parse(bytes: &[u8]) -> Result<PolicyState, String> {
         "all" => Network::All,
         other => return Err(format!("{other:?} is no network")),
     };
-    chats(&document, &mut state)?;
+    let mut others = document.accounts;
+    let of_default = Chats { chat_allowances: document.chat_allowances, chat_modes: document.chat_modes };
+    if others.insert(DEFAULT.to_owned(), of_default).is_some() {
+        return Err("the account default is in it twice".to_owned());
+    }
+    let mut mine = None;
+    for (id, written) in &others {
+        // All of them, so that a fault is not found only when the account is used.
+        let mut read = PolicyState::defaults();
+        chats(written, &mut read)?;
+        if id == account {
+            mine = Some(read);
+        }
+    }
+    others.remove(account);
+    if let Some(mine) = mine {
+        state.chat_allowances = mine.chat_allowances;
+        state.chat_modes = mine.chat_modes;
+    }
     state.command_rules = rules(document.command_rules, document.rules_made)?;
     state.rules_made = document.rules_made;
     state.browse_roots = roots(document.browse_roots)?;
-    Ok(state)
+    Ok((state, others))
 }
 
 /// Version 1 had no rules, no modes for chats and no chosen folders, and did not say when a question was answered.
 fn from_version_1(value: &mut Value) -> Result<(), String> {
     let document = value.as_object_mut().ok_or("they are no object")?;
-    for name in ["chat_modes", "command_rules", "rules_made", "browse_roots"] {
+    for name in ["chat_modes", "command_rules", "rules_made", "browse_roots", "accounts"] {
         if document.contains_key(name) {
             return Err(format!("version 1 has no field {name:?}"));
         }
@@ -188,15 +242,15 @@ fn from_version_1(value: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-fn chats(document: &Document, state: &mut PolicyState) -> Result<(), String> {
-    for one in &document.chat_allowances {
+fn chats(written: &Chats, state: &mut PolicyState) -> Result<(), String> {
+    for one in &written.chat_allowances {
         let allowance = ChatAllowance { session: session(&one.session)?, power: power(&one.power)? };
         let given = Given { origin: origin(&one.origin)?, at_ms: one.at_ms };
         if state.chat_allowances.insert(allowance, given).is_some() {
             return Err("one power was allowed twice for a chat".to_owned());
         }
     }
-    for one in &document.chat_modes {
+    for one in &written.chat_modes {
         let key = (session(&one.session)?, power(&one.power)?);
         if state.chat_modes.insert(key, mode_of(&one.mode)?).is_some() {
             return Err("one power has two modes in a chat".to_owned());

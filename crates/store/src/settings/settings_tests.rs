@@ -51,7 +51,7 @@ fn full() -> PolicyState {
 
 /// A stored file as JSON, so that a test can change one thing in it.
 fn stored(state: &PolicyState) -> Value {
-    serde_json::from_slice(&document::write(state).unwrap()).unwrap()
+    serde_json::from_slice(&document::write(state, DEFAULT, &Others::new()).unwrap()).unwrap()
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn a_file_of_version_1_with_fields_of_version_2_is_not_trusted() {
     for (name, value) in [("command_rules", json!([])), ("browse_roots", json!([])), ("rules_made", json!(0))] {
         let mut file: Value = serde_json::from_str(VERSION_1).unwrap();
         file[name] = value;
-        assert!(parse(file.to_string().as_bytes()).is_err(), "{name}");
+        assert!(parse(file.to_string().as_bytes(), DEFAULT).is_err(), "{name}");
     }
     let mut file: Value = serde_json::from_str(VERSION_1).unwrap();
     file["chat_allowances"][0]["at_ms"] = json!(5);
-    assert!(parse(file.to_string().as_bytes()).is_err());
+    assert!(parse(file.to_string().as_bytes(), DEFAULT).is_err());
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn a_rule_or_mode_that_no_version_can_have_made_makes_the_file_worthless() {
         }),
         ("a chosen folder that is no whole path", |file| file["browse_roots"] = json!(["work"])),
     ];
-    parse(stored(&full()).to_string().as_bytes()).unwrap();
+    parse(stored(&full()).to_string().as_bytes(), DEFAULT).unwrap();
     for (what, damage) in damages {
         let mut file = stored(&full());
         damage(&mut file);
-        assert!(parse(file.to_string().as_bytes()).is_err(), "{what}");
+        assert!(parse(file.to_string().as_bytes(), DEFAULT).is_err(), "{what}");
     }
 }
 
@@ -155,7 +155,7 @@ fn a_rule_that_a_newer_version_would_refuse_is_read_and_allows_nothing() {
     let mut state = full();
     state.raised = false;
     state.command_rules[0].program = "/usr/bin/bash".to_owned();
-    let read = parse(stored(&state).to_string().as_bytes()).unwrap();
+    let (read, _) = parse(stored(&state).to_string().as_bytes(), DEFAULT).unwrap();
     let line = CommandLine::Argv(["bash", "notes v2.txt", "x"].map(str::to_owned).to_vec());
     let op = Operation::Command(CommandOp { line, cwd: None, timeout: None, env: BTreeMap::new() });
     let programs = Programs::new(None, vec![Some("/usr/bin/bash".to_owned())]);
@@ -170,10 +170,10 @@ fn more_rules_than_are_allowed_are_said_so() {
     let most = u64::try_from(MAX_RULES).unwrap();
     state.rules_made = most + 1;
     state.command_rules = (1..=most).map(rule).collect();
-    assert_eq!(parse(stored(&state).to_string().as_bytes()).unwrap().command_rules.len(), MAX_RULES);
+    assert_eq!(parse(stored(&state).to_string().as_bytes(), DEFAULT).unwrap().0.command_rules.len(), MAX_RULES);
     state.command_rules.push(rule(most + 1));
 
-    let why = parse(stored(&state).to_string().as_bytes()).unwrap_err();
+    let why = parse(stored(&state).to_string().as_bytes(), DEFAULT).unwrap_err();
 
     assert!(why.contains("501 rules") && why.contains("500"), "{why}");
 }
@@ -206,5 +206,46 @@ fn a_crash_while_saving_keeps_the_old_switches() {
 
         assert_eq!(Settings::open(dir.path()).1, state);
         assert!(!temporary.exists());
+    }
+}
+
+#[test]
+fn what_holds_for_a_chat_never_holds_for_one_of_the_same_id_in_another_account() {
+    let dir = tempfile::tempdir().unwrap();
+    let (settings, _) = Settings::open(dir.path());
+    settings.save(&full()).unwrap();
+
+    let (work, mut state) = Settings::open_of(dir.path(), "work");
+    assert!(state.chat_allowances.is_empty() && state.chat_modes.is_empty());
+    assert_eq!((state.raised, state.mode(Power::Shell)), (true, PowerMode::AskOncePerChat), "powers are the person's");
+    assert_eq!(state.command_rules, full().command_rules);
+    state.chat_modes.insert((chat("chat-1"), Power::Files), PowerMode::AskEachTime);
+    state.raised = false;
+    work.save(&state).unwrap();
+
+    let default = Settings::open(dir.path()).1;
+    assert_eq!(default, PolicyState { raised: false, ..full() }, "strict modes of the other account wait for it");
+    assert_eq!(Settings::peek_of(dir.path(), "work"), state);
+    assert!(Settings::peek_of(dir.path(), "third").chat_modes.is_empty());
+
+    set_raised(dir.path(), true).unwrap();
+    assert_eq!(Settings::peek_of(dir.path(), "work").chat_modes, state.chat_modes);
+    let (settings, state) = Settings::open(dir.path());
+    settings.forget_account("work");
+    settings.save(&state).unwrap();
+    assert!(Settings::peek_of(dir.path(), "work").chat_modes.is_empty());
+    assert_eq!(Settings::peek(dir.path()), full());
+}
+
+#[test]
+fn a_fault_in_what_another_account_has_makes_the_whole_file_worthless() {
+    for accounts in [
+        json!({ "work": { "chat_allowances": [], "chat_modes": [{ "session": "c", "power": "shell", "mode": "wild" }] } }),
+        json!({ "work": { "chat_allowances": [], "chat_modes": [], "more": 1 } }),
+        json!({ "default": { "chat_allowances": [], "chat_modes": [] } }),
+    ] {
+        let mut file = stored(&full());
+        file["accounts"] = accounts.clone();
+        assert!(parse(file.to_string().as_bytes(), DEFAULT).is_err(), "{accounts}");
     }
 }
