@@ -1,83 +1,54 @@
-//! Dials against real sockets: a WebSocket server, a TLS server with a root of its own, a proxy that demands a password.
+//! Dials and requests against real sockets: a server that encrypts, a proxy that demands a password and misbehaves.
 
-use std::sync::{Arc, Mutex};
+use std::path::{Path, PathBuf};
 
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use drawbridge_testkit::proxy::{Manner, Proxy};
+use drawbridge_testkit::tls::TlsFront;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
 use super::*;
 use crate::net::NetSettings;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/root.pem");
-const CERTIFICATE: &[u8] = include_bytes!("../tests/tls/platform.pem");
-const KEY: &[u8] = include_bytes!("../tests/tls/platform.key");
+const PLATFORM: &str = "wss://platform.test/ws/local-executor";
 
 fn bearer() -> SecretString {
     SecretString::from("the-bearer")
 }
 
-/// A TLS WebSocket server; returns its port and where it notes the Authorization headers.
-async fn tls_platform() -> (u16, Arc<Mutex<Vec<String>>>) {
-    let certificate = CertificateDer::from_pem_slice(CERTIFICATE).unwrap();
-    let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let log = seen.clone();
-    tokio::spawn(async move {
-        while let Ok((tcp, _)) = listener.accept().await {
-            let Ok(mut tls) = acceptor.accept(tcp).await else { continue };
-            let head = read_head(&mut tls).await;
-            log.lock().unwrap().push(head_value(&head, "authorization"));
-            tls.write_all(&accept_upgrade(&head)).await.unwrap();
-            tokio::spawn(async move { tls.read_u8().await });
-        }
-    });
-    (port, seen)
+fn pem(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name)
 }
 
-/// A CONNECT proxy that leads every host to one port of this machine and wants `user:secret`.
-async fn proxy(target: u16) -> (u16, Arc<Mutex<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let seen = Arc::new(Mutex::new(String::new()));
-    let log = seen.clone();
-    tokio::spawn(async move {
-        while let Ok((mut client, _)) = listener.accept().await {
-            let head = read_head(&mut client).await;
-            log.lock().unwrap().push_str(&head);
-            if head_value(&head, "proxy-authorization") != "Basic dXNlcjpzZWNyZXQ=" {
-                client.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").await.unwrap();
-                continue;
-            }
-            let log = log.clone();
-            tokio::spawn(async move {
-                let mut platform = TcpStream::connect(("127.0.0.1", target)).await.unwrap();
-                client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.unwrap();
-                let mut bytes = vec![0; 4096];
-                // The first flight of the client, noted as the proxy sees it.
-                let count = client.read(&mut bytes).await.unwrap();
-                log.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
-                platform.write_all(&bytes[..count]).await.unwrap();
-                tokio::io::copy_bidirectional(&mut client, &mut platform).await
-            });
-        }
-    });
-    (port, seen)
+/// Answers each request with this text, under a certificate. The certificate's host is known to the proxy alone.
+async fn company(certificate: &str, answer: &'static str) -> (TlsFront, Proxy) {
+    let plain = plain_platform(answer).await;
+    let front = TlsFront::bind().await.unwrap().lead_to(plain, &pem(certificate), &pem("platform.key")).unwrap();
+    let proxy = Proxy::start(Some(("user", "se&cret")), &[("platform.test", front.port())]).await.unwrap();
+    (front, proxy)
 }
 
-async fn read_head(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
+/// A network with this proxy, as an address, and the test root or not.
+fn net(proxy: &str, root: bool) -> NetConfig {
+    let settings = NetSettings {
+        proxy: Some(proxy.to_owned()),
+        no_proxy: Some(String::new()),
+        extra_roots: root.then(|| pem("root.pem")),
+    };
+    NetConfig::with_environment(&settings, |_| None).unwrap()
+}
+
+fn through(proxy: &Proxy) -> NetConfig {
+    net(&format!("http://user:se&cret@127.0.0.1:{}", proxy.port()), true)
+}
+
+async fn refused(net: &NetConfig) -> DialError {
+    dial(PLATFORM, &bearer(), net).await.unwrap_err()
+}
+
+const UNAUTHORIZED: &str = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+
+async fn read_head(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.unwrap());
@@ -85,76 +56,218 @@ async fn read_head(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     String::from_utf8(head).unwrap()
 }
 
-fn head_value(head: &str, name: &str) -> String {
-    let line = head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")));
-    line.and_then(|line| line.split_once(':')).map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
-}
-
-fn accept_upgrade(head: &str) -> Vec<u8> {
-    let key = head_value(head, "sec-websocket-key");
-    let accept = tungstenite::handshake::derive_accept_key(key.as_bytes());
-    format!("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n")
-        .into_bytes()
-}
-
-/// Answers one upgrade with the given text.
+/// Answers every request with the given text.
 async fn plain_platform(answer: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        read_head(&mut stream).await;
-        stream.write_all(answer.as_bytes()).await.unwrap();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            read_head(&mut stream).await;
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
     });
     port
 }
 
-fn net(proxy: Option<String>, root: bool) -> NetConfig {
-    let settings = NetSettings {
-        proxy: Some(proxy.unwrap_or("none".into())),
-        no_proxy: None,
-        extra_roots: root.then(|| ROOT.into()),
-    };
-    NetConfig::with_environment(&settings, |_| None).unwrap()
-}
-
 #[tokio::test]
 async fn the_bearer_reaches_the_platform_through_a_proxy_that_never_sees_it() {
-    let (platform, authorized) = tls_platform().await;
-    let (proxy, seen) = proxy(platform).await;
-    let net = net(Some(format!("http://user:secret@127.0.0.1:{proxy}")), true);
+    let (_front, proxy) = company("platform.pem", UNAUTHORIZED).await;
 
-    dial("wss://platform.example/ws/local-executor", &bearer(), &net).await.unwrap();
+    let err = refused(&through(&proxy)).await;
 
-    assert_eq!(*authorized.lock().unwrap(), ["Bearer the-bearer"]);
-    let seen = seen.lock().unwrap();
-    assert!(seen.starts_with("CONNECT platform.example:443 HTTP/1.1\r\n"), "{seen}");
-    assert!(!seen.contains("the-bearer") && !seen.contains("local-executor"));
+    assert_eq!(err.upgrade_status(), Some(401), "{err}");
+    assert!(proxy.saw("CONNECT platform.test:443 HTTP/1.1\r\n"));
+    // "user:se&cret"
+    assert!(proxy.saw("Proxy-Authorization: Basic dXNlcjpzZSZjcmV0\r\n"));
+    assert!(!proxy.saw("the-bearer") && !proxy.saw("Bearer") && !proxy.saw("local-executor"));
 }
 
 #[tokio::test]
-async fn a_wrong_password_for_the_proxy_is_named() {
-    let (proxy, _) = proxy(1).await;
-    for user in ["", "user:wrong@"] {
-        let net = net(Some(format!("http://{user}127.0.0.1:{proxy}")), true);
+async fn a_proxy_that_wants_a_password_says_so_and_ours_is_never_shown() {
+    let (_front, proxy) = company("platform.pem", UNAUTHORIZED).await;
+    let port = proxy.port();
 
-        let err = dial("wss://platform.example/ws", &bearer(), &net).await.unwrap_err();
+    let missing = refused(&net(&format!("127.0.0.1:{port}"), true)).await;
+    let wrong = refused(&net(&format!("http://user:hunter2@127.0.0.1:{port}"), true)).await;
 
+    for err in [&missing, &wrong] {
         assert_eq!((err.step, err.status, err.upgrade_status()), (DialStep::Proxy, Some(407), None));
-        assert!(err.message.contains("proxy refused (407)") && !err.message.contains("wrong@"), "{err}");
+        assert!(err.message.starts_with(&format!("the proxy 127.0.0.1:{port}: proxy refused (407): it ")), "{err}");
+        assert!(!format!("{err} {err:?}").contains("hunter2"), "{err:?}");
+    }
+    assert!(missing.message.ends_with("it wants a user name and password"), "{missing}");
+    assert_eq!(
+        missing.remedy.unwrap(),
+        "put them into url under [proxy] in config.toml: http://USER:PASSWORD@HOST:PORT"
+    );
+    assert!(wrong.message.ends_with("it does not accept the user name and password"), "{wrong}");
+    assert_eq!(wrong.remedy.unwrap(), "correct them in url under [proxy] in config.toml");
+}
+
+#[tokio::test]
+async fn each_way_of_a_proxy_to_refuse_has_its_words() {
+    let (_front, proxy) = company("platform.pem", UNAUTHORIZED).await;
+    let net = through(&proxy);
+    for (answer, status, words) in [
+        ("HTTP/1.1 403 Forbidden\r\n\r\n", Some(403), "it does not allow a connection to platform.test:443"),
+        ("HTTP/1.0 503 Busy\r\n\r\n", Some(503), "it cannot reach platform.test:443 itself"),
+        ("HTTP/1.1 302 Found\r\nLocation: http://login.test/\r\n\r\n", Some(302), "it wants to lead elsewhere"),
+        ("HTTP/1.1 400 Bad\r\n\r\n", Some(400), "it opens no way to platform.test:443"),
+        (
+            "HTTP/1.1 407 No\r\nProxy-Authenticate: Negotiate\r\nproxy-authenticate: NTLM\r\n\r\n",
+            Some(407),
+            "a kind of sign-in that Drawbridge does not know (negotiate, ntlm)",
+        ),
+        ("HTTP/1.1 2000 What\r\n\r\n", None, "its answer is not HTTP"),
+        ("HTTP/1.1 \r\n\r\n", None, "its answer is not HTTP"),
+        ("HTTP/1.1 200 OK\r\nVia: ", None, "it closed the connection in the middle of its answer"),
+        ("", None, "it closed the connection without an answer"),
+    ] {
+        proxy.behave(Manner::Say(answer.as_bytes().to_vec()));
+
+        let err = refused(&net).await;
+
+        assert_eq!((err.step, err.status), (DialStep::Proxy, status), "{err}");
+        assert!(err.message.contains(words) && err.remedy.is_some(), "{err}");
     }
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_unknown_root_fails_at_the_tls_step() {
-    let (platform, authorized) = tls_platform().await;
-    let (proxy, _) = proxy(platform).await;
-    let net = net(Some(format!("http://user:secret@127.0.0.1:{proxy}")), false);
+async fn what_is_no_proxy_at_all_is_left_alone() {
+    let (_front, proxy) = company("platform.pem", UNAUTHORIZED).await;
+    let net = through(&proxy);
+    for manner in [
+        // It waits for us for ever after its greeting.
+        Manner::Greet(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
+        Manner::Say(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00".to_vec()),
+        Manner::Say([b"HTTP/1.1 200 OK\r\n".to_vec(), vec![b'x'; 20_000]].concat()),
+        Manner::Close,
+    ] {
+        proxy.behave(manner);
 
-    let err = dial("wss://platform.example/ws", &bearer(), &net).await.unwrap_err();
+        let err = refused(&net).await;
 
+        assert_eq!((err.step, err.status), (DialStep::Proxy, None), "{err}");
+        assert_eq!(err.remedy.unwrap(), "check the proxy in url under [proxy] in config.toml");
+    }
+    // Bytes of its own in the tunnel are no business of the platform: nothing is trusted.
+    proxy.behave(Manner::Prepend(b"HTTP/1.1 200 OK\r\n\r\nhello".to_vec()));
+    let err = refused(&net).await;
     assert_eq!(err.step, DialStep::Tls, "{err}");
-    assert!(authorized.lock().unwrap().is_empty());
+    assert!(!proxy.saw("the-bearer"));
+}
+
+#[tokio::test]
+async fn a_proxy_that_never_answers_is_given_up() {
+    let (_front, proxy) = company("platform.pem", UNAUTHORIZED).await;
+    proxy.behave(Manner::Silent);
+    let net = through(&proxy);
+    let target = Target::parse(PLATFORM).unwrap();
+    let tcp = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
+
+    let opened = tunnel::open(tcp, target.proxy(&net).unwrap(), &target, Duration::from_millis(300)).await;
+
+    let err = opened.unwrap_err();
+    assert_eq!(err.step, DialStep::Proxy);
+    assert!(err.message.ends_with("it did not answer within 1 s"), "{err}");
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_not_there_is_a_matter_of_the_proxy() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // A label of 64 letters is no name, so no network is asked.
+    let nowhere = format!("{}.test", "a".repeat(64));
+
+    let away = refused(&net(&format!("http://user:hunter2@{closed}"), true)).await;
+    let unknown = refused(&net(&format!("http://user:hunter2@{nowhere}:3128"), true)).await;
+
+    assert_eq!((away.step, unknown.step), (DialStep::Proxy, DialStep::Proxy));
+    assert!(away.message.starts_with(&format!("the proxy {closed} cannot be reached (TCP): nobody listens")), "{away}");
+    assert!(
+        unknown.message.starts_with(&format!("the host of the proxy, {nowhere}, was not found (DNS)")),
+        "{unknown}"
+    );
+    assert!(!format!("{away:?} {unknown:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn each_fault_of_a_certificate_has_its_words() {
+    for (certificate, root, words, remedy) in [
+        ("platform.pem", false, "unknown issuer \"Drawbridge test root\"", "extra_roots under [tls]"),
+        ("own.pem", true, "unknown issuer: it is signed by itself (\"appliance.test\")", "extra_roots under [tls]"),
+        ("expired.pem", true, "its certificate ended on 2021-01-01", "this computer's clock, which says 20"),
+        ("future.pem", true, "its certificate holds only from 2090-01-01 on", "check this computer's clock"),
+        ("other.pem", true, "its certificate is for another host (other.example)", "sign-in page"),
+    ] {
+        let (_front, proxy) = company(certificate, UNAUTHORIZED).await;
+        let net = net(&format!("http://user:se&cret@127.0.0.1:{}", proxy.port()), root);
+
+        let err = refused(&net).await;
+        let request = http::post(&net, "https://platform.test/api/oauth/token", &[], b"code=the-code".to_vec()).await;
+
+        assert_eq!(err.step, DialStep::Tls, "{certificate}: {err}");
+        assert!(err.message.starts_with("no secure connection (TLS) to platform.test: "), "{err}");
+        assert!(err.message.contains(words), "{err}");
+        assert!(err.remedy.as_ref().unwrap().contains(remedy), "{err}");
+        // The sign-in meets the same fault in the same words; only the minute may have passed.
+        assert_eq!(request.err().map(|err| (err.step, err.message)), Some((err.step, err.message)));
+        assert!(!proxy.saw("the-bearer") && !proxy.saw("the-code"));
+    }
+}
+
+#[tokio::test]
+async fn a_port_that_speaks_no_tls_says_so() {
+    let plain = Proxy::start(None, &[]).await.unwrap();
+    plain.behave(Manner::Greet(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()));
+
+    let url = format!("wss://localhost:{}/ws", plain.port());
+    let err = dial(&url, &bearer(), &net("none", true)).await.unwrap_err();
+
+    assert_eq!(err.step, DialStep::Tls);
+    assert!(err.message.ends_with("the other side does not speak TLS at this port"), "{err}");
+}
+
+#[tokio::test]
+async fn a_request_brings_the_answer_through_the_proxy_in_secret() {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\
+                  5\r\n{\"a\":\r\n2\r\n1}\r\n0\r\n\r\n";
+    let (_front, proxy) = company("platform.pem", answer).await;
+
+    let net = through(&proxy);
+    let got =
+        http::post(&net, "https://platform.test/token", &[("Accept", "*/*")], b"the-code".to_vec()).await.unwrap();
+
+    assert_eq!((got.status, got.body), (200, b"{\"a\":1}".to_vec()));
+    assert!(!proxy.saw("the-code") && !proxy.saw("/token"));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_fails_at_the_http_step() {
+    let long: &'static str = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(300 * 1024)).leak();
+    for (answer, words) in [
+        ("", "connection closed before message completed"),
+        ("SSH-2.0-OpenSSH_9.2\r\n\r\n", "invalid HTTP version parsed"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "end of file before message length reached"),
+        (long, "the answer is too long"),
+    ] {
+        let port = plain_platform(answer).await;
+
+        let got = http::post(&NetConfig::direct(), &format!("http://127.0.0.1:{port}/token"), &[], Vec::new()).await;
+
+        let err = got.err().unwrap();
+        assert_eq!(err.step, DialStep::Http, "{err}");
+        assert!(err.message.starts_with("the platform gave no usable answer (HTTP): "), "{err}");
+        assert!(err.message.contains(words), "{err}");
+    }
+}
+
+#[tokio::test]
+async fn the_request_names_its_host_and_follows_nothing() {
+    let port = plain_platform("HTTP/1.1 307 Away\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n").await;
+
+    let got = http::post(&NetConfig::direct(), &format!("http://localhost:{port}/token"), &[], Vec::new()).await;
+
+    assert_eq!(got.unwrap().status, 307);
 }
 
 #[tokio::test]

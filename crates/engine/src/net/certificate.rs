@@ -129,3 +129,7 @@ impl<'a> Reader<'a> {
         Some((tag, content))
     }
 }
+
+#[cfg(test)]
+#[path = "certificate_tests.rs"]
+mod tests;

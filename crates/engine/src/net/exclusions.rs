@@ -109,3 +109,7 @@ fn bits(address: IpAddr) -> u128 {
         IpAddr::V6(address) => address.to_bits(),
     }
 }
+
+#[cfg(test)]
+#[path = "exclusions_tests.rs"]
+mod tests;

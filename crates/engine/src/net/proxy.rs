@@ -105,3 +105,7 @@ fn unescape(text: &str) -> Vec<u8> {
 fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
+
+#[cfg(test)]
+#[path = "proxy_tests.rs"]
+mod tests;
