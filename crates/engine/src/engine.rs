@@ -14,6 +14,7 @@ mod options;
 mod publish;
 mod restore;
 mod rules;
+mod secrets;
 mod start_error;
 
 use std::sync::Arc;
@@ -137,6 +138,7 @@ struct Core {
     clock: Arc<dyn Clock>,
     account: Account,
     accounts: Arc<Accounts>,
+    secrets: Arc<secrets::Place>,
     undo: Arc<UndoStore>,
     shared: Arc<Shared>,
     shell: Arc<Shell>,

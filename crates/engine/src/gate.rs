@@ -264,7 +264,9 @@ impl Gate {
                 })?;
                 Ok(Some(Step::NewFile(passphrase)))
             }
-            Command::GateSetAside => self.trouble.aside.map(|what| Some(Step::SetAside(what))).ok_or_else(not_offered),
+            Command::GateSetAside => {
+                self.trouble.aside.clone().map(|what| Some(Step::SetAside(what))).ok_or_else(not_offered)
+            }
             Command::GateAskKeychain => {
                 if self.trouble.can_ask_keychain {
                     Ok(Some(Step::AskKeychain))
@@ -469,7 +471,7 @@ impl Work {
             }
             Step::SetAside(what) => {
                 let store = (what == aside::Aside::AuditKey).then(|| store(&folders, &prepare, kept)).transpose()?;
-                aside::set_aside(what, &folders, store.as_deref())
+                aside::set_aside(&what, &folders, store.as_deref())
                     .map_err(|why| CommandError::new("not_set_aside", format!("Nothing was set aside: {why}.")))?;
                 Ok(None)
             }

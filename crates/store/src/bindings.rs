@@ -146,8 +146,8 @@ impl Bindings {
     ///
     /// # Errors
     /// [`BindingsFault::Io`].
-    pub fn start_afresh(state_dir: &Path, now: WallMs) -> Result<PathBuf, BindingsFault> {
-        let path = state_dir.join("bindings.json");
+    pub fn start_afresh(path: &Path, now: WallMs) -> Result<PathBuf, BindingsFault> {
+        let path = path.to_owned();
         let fault = |error| BindingsFault::Io { path: path.clone(), error };
         let document = Document { v: VERSION, all_revoked_at: Some(now.seconds()), ..Document::default() };
         let bytes = serde_json::to_vec(&document).map_err(|error| fault(io::Error::other(error)))?;

@@ -33,6 +33,7 @@ use super::commands::sentence;
 use super::folders::FolderChoice;
 use super::options::EngineOptions;
 use super::publish::{Publisher, Sources};
+use super::secrets::Place;
 use super::start_error::StartError;
 use super::{Core, Engine, OpenRoot};
 use crate::account::{Account, AccountError, AccountOptions, PlatformUrl};
@@ -178,6 +179,10 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         link::start(Purpose::Chat { session, root, allowed_root }, for_chats.clone(), false)
     })));
 
+    let place = Arc::new(Place::new(opened.secrets.clone(), accounts.clone()));
+    let (looking, its_board, has_window) = (place.clone(), board.clone(), options.can_ask);
+    // Nobody waits for it: the keychain may take seconds.
+    drop(tokio::task::spawn_blocking(move || looking.look_around(&its_board, has_window)));
     let sources = Sources {
         policy: policy.clone(),
         broker: broker.clone(),
@@ -190,6 +195,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         folders: folders.clone(),
         managed: managed.clone(),
         accounts: accounts.clone(),
+        secrets: place.clone(),
         legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
@@ -214,6 +220,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         clock,
         account,
         accounts,
+        secrets: place,
         undo,
         shared,
         shell,

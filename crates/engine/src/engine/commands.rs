@@ -116,7 +116,7 @@ impl Core {
             Command::UseAccount { id } => return self.use_account(id).map(Todo::Aside),
             Command::RemoveAccount { id } => return Ok(Todo::Aside(self.remove_account(id))),
             Command::ForgetTokens => return Ok(Todo::Waiting(self.forget_tokens().await)),
-            Command::MoveSecrets { .. } => Err(CommandError::new("not_built", "This version cannot do that yet.")),
+            Command::MoveSecrets { to, passphrase } => return self.move_secrets(&to, passphrase).map(Todo::Aside),
             Command::GateUnlock { .. }
             | Command::GateNewFile { .. }
             | Command::GateSetAside

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::commands::is_built;
 use super::folders::FolderChoice;
+use super::secrets::Place;
 use crate::account::Account;
 use crate::accounts::Accounts;
 use crate::board::Board;
@@ -21,7 +22,7 @@ use crate::policy_cell::PolicyCell;
 use crate::rule_list;
 use crate::sessions::Sessions;
 use crate::view::{
-    CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, SecretsView, ShellCeilingView, ShellView,
+    CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, ShellCeilingView, ShellView,
     Snapshot,
 };
 
@@ -41,6 +42,7 @@ pub(super) struct Sources {
     pub(super) folders: Arc<FolderChoice>,
     pub(super) managed: Arc<ManagedCell>,
     pub(super) accounts: Arc<Accounts>,
+    pub(super) secrets: Arc<Place>,
     /// The chat of a data link started by hand, with its folder.
     pub(super) legacy: Option<(SessionId, String)>,
 }
@@ -127,7 +129,7 @@ impl Sources {
             gate: None,
             accounts: self.accounts.rows(self.account.has_tokens()),
             accounts_fixed: self.accounts.fixed.map(|fixed| fixed.name().to_owned()),
-            secrets: SecretsView::default(),
+            secrets: self.secrets.view(),
             managed: self.managed.view(),
         }
     }

@@ -11,10 +11,10 @@ use drawbridge_store::secrets::{SecretFile, SecretStore, entries};
 use secrecy::{ExposeSecret, SecretString};
 
 /// What can be set aside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Aside {
-    /// The list of attached folders. The new one takes every older grant back.
-    Bindings,
+    /// The list of attached folders in this file. The new one takes every older grant back.
+    Bindings(PathBuf),
     /// The encrypted file of secrets.
     SecretFile,
     /// All files of the audit log, whose key is not here.
@@ -27,11 +27,11 @@ pub(super) enum Aside {
 ///
 /// # Errors
 /// Why not, in words; what was not moved yet is where it was.
-pub(super) fn set_aside(what: Aside, folders: &Folders, secrets: Option<&dyn SecretStore>) -> Result<(), String> {
+pub(super) fn set_aside(what: &Aside, folders: &Folders, secrets: Option<&dyn SecretStore>) -> Result<(), String> {
     let words = |fault: &dyn std::fmt::Display| fault.to_string();
     match what {
-        Aside::Bindings => {
-            Bindings::start_afresh(&folders.state, SystemClock.wall()).map(drop).map_err(|fault| words(&fault))
+        Aside::Bindings(list) => {
+            Bindings::start_afresh(list, SystemClock.wall()).map(drop).map_err(|fault| words(&fault))
         }
         Aside::SecretFile => {
             private::set_aside(&SecretFile::path(&folders.state)).map(drop).map_err(|fault| words(&fault))

@@ -78,7 +78,7 @@ pub(super) fn trouble_of(fault: &StartError, folders: &Folders) -> Trouble {
         StartError::Bindings(fault @ BindingsFault::Broken { path, .. }) => {
             Trouble::new(GateKind::BrokenFile, "broken_file", sentence(&fault.to_string()))
                 .at(path.clone())
-                .with(Aside::Bindings)
+                .with(Aside::Bindings(path.clone()))
         }
         other => Trouble::other(other),
     }

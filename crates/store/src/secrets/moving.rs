@@ -181,11 +181,15 @@ impl Secrets {
     /// Takes away what a move that broke off left on the side that does not count. For the owner of the state folder, before
     /// anything is moved. Returns why something is still left, if so.
     pub fn tidy(&self, names: &[String]) -> Option<String> {
-        let from = match self.marked() {
-            Ok(Some(from)) => from,
+        // Without a mark nobody is kept waiting.
+        match self.marked() {
+            Ok(Some(_)) => {}
             Ok(None) => return None,
             Err(why) => return Some(why),
-        };
+        }
+        // A move in this process must not meet it: what that one has just copied would be taken away.
+        let _turn = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        let from = self.marked().ok().flatten()?;
         SecretFile::sweep_draft(&self.state_dir);
         let file = self.file.read().unwrap_or_else(PoisonError::into_inner).clone();
         match (from, file) {
