@@ -19,6 +19,18 @@ pub(crate) fn shown() -> Option<String> {
     NOW.get().and_then(|now| now.borrow().clone())
 }
 
+/// Tells whether a session of this kind lets a program take keys.
+#[cfg(any(windows, target_vendor = "apple"))]
+pub(crate) const fn is_possible() -> bool {
+    false
+}
+
+/// Tells whether a session of this kind lets a program take keys.
+#[cfg(not(any(windows, target_vendor = "apple")))]
+pub(crate) fn is_possible() -> bool {
+    x11::is_session(|name| std::env::var(name).ok())
+}
+
 /// Takes and gives back the key as the preferences want. What comes back says which key raises now, if one does.
 pub(crate) fn start(app: &AppHandle, prefs: watch::Receiver<Prefs>) -> watch::Receiver<Option<String>> {
     let (tell, told) = watch::channel(None);
@@ -33,7 +45,7 @@ fn follow(_app: AppHandle, _prefs: watch::Receiver<Prefs>, _tell: watch::Sender<
 
 #[cfg(not(any(windows, target_vendor = "apple")))]
 fn follow(app: AppHandle, mut prefs: watch::Receiver<Prefs>, tell: watch::Sender<Option<String>>) {
-    if !x11::is_session(|name| std::env::var(name).ok()) {
+    if !is_possible() {
         tracing::debug!("no key raises here: this is no X11 session");
         return;
     }

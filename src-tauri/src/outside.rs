@@ -48,6 +48,22 @@ pub(crate) fn open_folder(snapshot: &Snapshot, session_id: &str) -> Result<(), C
     Err(CommandError::new("no_file_manager", "No file manager could be started. Open the folder yourself."))
 }
 
+/// Opens a folder of Drawbridge itself in the file manager.
+///
+/// # Errors
+/// `no_folder` when it is not there; `no_file_manager` when nothing could be started.
+pub(crate) fn open_own_folder(folder: &Path) -> Result<(), CommandError> {
+    // Only ever a folder: opening a file could start a program.
+    if !folder.is_absolute() || !folder.is_dir() {
+        let message = "The folder is not there. Drawbridge makes it when it first keeps something in it.";
+        return Err(CommandError::new("no_folder", message));
+    }
+    if open(folder) {
+        return Ok(());
+    }
+    Err(CommandError::new("no_file_manager", "No file manager could be started. Open the folder yourself."))
+}
+
 fn open(what: impl AsRef<OsStr>) -> bool {
     for mut command in open::commands(what) {
         for name in OURS_ALONE {
