@@ -23,6 +23,10 @@ export interface LoginStart {
   place: string;
   /** What is odd about it, in words. */
   problem: string | null;
+  /** The page has words for each; `problem` is in English. */
+  state?: 'off' | 'on' | 'elsewhere' | 'gone' | 'disabled' | 'foreign' | 'practice' | 'unknown';
+  /** The program that the entry starts in place of this one, safe to show. */
+  program?: string | null;
 }
 
 /** How updates stand. */
