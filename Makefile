@@ -4,7 +4,7 @@ export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/drawbridge/tar
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/drawbridge/tools
 export PATH := $(TOOLS)/bin:$(PATH)
 
-.PHONY: setup run test bench fmt lint ui
+.PHONY: setup run test bench package fmt lint ui
 
 setup:
 	@TOOLS="$(TOOLS)" scripts/setup.sh
@@ -23,6 +23,9 @@ test: setup
 bench: ui
 	@cargo build --locked --release -p drawbridge-cli -p drawbridge-desktop -p drawbridge-bench
 	@"$(CARGO_TARGET_DIR)/release/drawbridge-bench"
+
+package: ui
+	@scripts/package.sh
 
 fmt:
 	@cargo fmt --all

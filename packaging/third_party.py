@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the licences of everything that is linked into the programs or embedded in the window's page.
 
-Reads what cargo and npm have already fetched; fetches nothing. Each text stands once, with the names of all that use it.
+Reads what cargo and npm fetched for the build. Each text stands once, with the names of all that use it.
 """
 import json
 import pathlib
@@ -16,8 +16,10 @@ PAGE = ("svelte", "@tauri-apps/api")
 
 def linked():
     """The packages of others that both programs link, by walking the graph from ours."""
+    version = subprocess.run(["rustc", "-vV"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    here = re.search("^host: (.*)$", version, re.M).group(1)
     told = subprocess.run(
-        ["cargo", "metadata", "--locked", "--offline", "--format-version", "1"],
+        ["cargo", "metadata", "--locked", "--filter-platform", here, "--format-version", "1"],
         cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
     ).stdout
     graph = json.loads(told)
@@ -34,9 +36,7 @@ def linked():
 
 
 def texts(folder):
-    """The licence texts in this folder. A package for another system may not have been fetched."""
-    if not folder.is_dir():
-        return []
+    """The licence texts in this folder."""
     return [f.read_text(errors="replace").strip() for f in sorted(folder.iterdir()) if f.is_file() and TEXTS.match(f.name)]
 
 

@@ -46,6 +46,7 @@ check "window: keyboard alone" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/de
 check "tray, notifications and hot key" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_tray.py
 check "life of the windows" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_life.py
 check "window without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" scripts/desk.sh /usr/bin/python3 tests/desktop_no_tray.py
+check "packages" env DESK_BIN="$CARGO_TARGET_DIR/debug" /usr/bin/python3 tests/packages.py
 # Advisories need the network, which not every machine has: `cargo deny check advisories` by hand.
 check "dependencies" cargo deny --locked check licenses bans sources
 echo "$passed passed, $failed failed"

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -69,7 +70,10 @@ def debian_changelog():
     """The newest section of CHANGELOG.md, in the form that Debian's tools read, dated as the newest release in the metainfo."""
     about = json.loads((ROOT / "tauri.conf.json").read_text())
     newest = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1]
-    changes = "".join(f"  * {line[2:]}\n" for line in newest.splitlines() if line.startswith("- "))
+    changes = "".join(
+        textwrap.fill(line[2:], 76, initial_indent="  * ", subsequent_indent="    ") + "\n"
+        for line in newest.splitlines() if line.startswith("- ")
+    )
     day = re.search(r'date="([-0-9]+)"', (HERE / "net.drawbridge.desktop.metainfo.xml").read_text()).group(1)
     when = email.utils.format_datetime(datetime.datetime.fromisoformat(f"{day}T12:00:00+00:00"))
     return f"drawbridge ({about['version']}) stable; urgency=medium\n\n{changes}\n -- {MAINTAINER}  {when}\n"
