@@ -1,0 +1,128 @@
+//! What people copy when they ask for help tells what helps, and nobody's names.
+
+use std::path::PathBuf;
+
+use crate::view::{AccountRow, AccountView, ChatView, LinkView, ManagedView, Notice, PowerView, SecretsView};
+
+use super::*;
+
+/// None of these may be in the text.
+const NAMES: [&str; 10] = [
+    "Zapfenstreich",
+    "Heimlich Werk",
+    "chat-of-anna-7",
+    "castle.example",
+    "Work account",
+    "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0",
+    "Order of the Moat",
+    "my-own-client",
+    "Annas Rechner",
+    "sekret-token-value",
+];
+
+fn picture() -> Snapshot {
+    Snapshot {
+        version: "0.1.0".to_owned(),
+        account: AccountView {
+            state: AccountState::SignedIn,
+            platform_url: "wss://castle.example:8443".to_owned(),
+            ..AccountView::default()
+        },
+        accounts: vec![AccountRow {
+            id: "work-account".to_owned(),
+            name: "Work account".to_owned(),
+            platform_url: "wss://castle.example:8443".to_owned(),
+            client_id: "my-own-client".to_owned(),
+            ..AccountRow::default()
+        }],
+        link: LinkView { state: LinkState::Waiting, reason: Some("castle.example:8443 refused".to_owned()) },
+        chats: vec![ChatView {
+            session_id: "chat-of-anna-7".to_owned(),
+            folder: "/srv/Zapfenstreich/Heimlich Werk".to_owned(),
+            active: true,
+            ..ChatView::default()
+        }],
+        powers: vec![PowerView { power: "shell".to_owned(), mode: "ask_each_time".to_owned(), ..PowerView::default() }],
+        browse_roots: vec!["/srv/Zapfenstreich".to_owned()],
+        managed: Some(ManagedView {
+            organisation: Some("Order of the Moat".to_owned()),
+            locked: vec!["powers.shell".to_owned()],
+            ..ManagedView::default()
+        }),
+        notices: vec![Notice { code: "undo_aside".to_owned(), message: "in /srv/Zapfenstreich".to_owned() }],
+        secrets: SecretsView { place: "keychain".to_owned(), ..SecretsView::default() },
+        ..Snapshot::default()
+    }
+}
+
+fn input(state: &std::path::Path) -> Input {
+    let folder = PathBuf::from(state);
+    let finding =
+        |check: &str, state, text: String| Finding { check: check.to_owned(), state, text, ..Finding::default() };
+    Input {
+        folders: Folders { state: folder.clone(), config: folder.join("config"), logs: folder },
+        snapshot: Some(Arc::new(picture())),
+        findings: vec![
+            finding("state_folder", FindingState::Ok, format!("{} is private", state.display())),
+            finding("network", FindingState::Fail, "castle.example:8443 refused at step tcp".to_owned()),
+            finding("browse", FindingState::Warn, "/srv/Zapfenstreich/Heimlich Werk/x is gone".to_owned()),
+        ],
+        facts: vec![("WebKit", "2.48.1".to_owned())],
+        names: vec!["Annas Rechner".to_owned()],
+    }
+}
+
+#[test]
+fn it_tells_what_helps_and_nobodys_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let user = about::names().into_iter().next().unwrap_or_else(|| "nobody".to_owned());
+    std::fs::write(
+        dir.path().join(log::FILE),
+        format!(
+            "INFO link: machine 0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0 as \"Annas Rechner\" of {user} to wss://castle.example:8443/ws\n\
+             WARN files: /srv/Zapfenstreich/Heimlich Werk/plan.txt in chat-of-anna-7, token=sekret-token-value\n\
+             INFO drawbridge_engine::link: could not connect step=tcp\n"
+        ),
+    )
+    .unwrap();
+
+    let text = collect(&input(dir.path()));
+
+    for name in NAMES.iter().copied().chain([user.as_str(), dir.path().to_str().unwrap()]) {
+        assert!(!text.contains(name), "{name} in:\n{text}");
+    }
+    for wanted in [
+        "Drawbridge: 0.1.0",
+        "WebKit: 2.48.1",
+        "Account: signed in at another platform",
+        "Link: waiting to dial again, <platform> refused",
+        "Chats: 1, of them 1 active and 0 taken back",
+        "Powers: shell=ask_each_time",
+        "Fixed by an organisation: powers.shell",
+        "Notices: undo_aside",
+        "Secrets: keychain",
+        "Running: no",
+        "ok    state_folder: <state folder> is private",
+        "FAIL  network: <platform> refused at step tcp",
+        "could not connect step=tcp",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn without_an_engine_and_without_a_log_it_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = collect(&Input { snapshot: None, findings: Vec::new(), ..input(dir.path()) });
+    assert!(text.contains("Running: no") && text.contains("(there is no log)"), "{text}");
+    assert!(!text.contains("Chats:"));
+}
+
+#[test]
+fn only_the_end_of_a_long_log_is_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines: String = (0..1000).map(|number| format!("line {number:04}\n")).collect();
+    std::fs::write(dir.path().join(log::FILE), lines).unwrap();
+    let text = collect(&input(dir.path()));
+    assert!(text.ends_with("line 0999\n") && text.contains("line 0800\n") && !text.contains("line 0799"));
+}
