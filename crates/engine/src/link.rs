@@ -363,6 +363,10 @@ fn failure_of_dial(fault: &DialError) -> DialFailure {
 }
 
 fn failure_of_account(fault: &AccountError) -> DialFailure {
+    // The dialer says itself that the platform cannot be reached.
+    if let AccountError::Unreachable { why } = fault {
+        return DialFailure::Network(why.clone());
+    }
     if fault.is_passing() {
         DialFailure::Network(fault.to_string())
     } else {
