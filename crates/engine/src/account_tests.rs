@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use drawbridge_core::ManualClock;
+use drawbridge_core::{ManualClock, WallMs};
 use secrecy::ExposeSecret as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
-const START: WallMs = WallMs(1_800_000_000_000);
+pub(super) const START: WallMs = WallMs(1_800_000_000_000);
 
 /// Tokens in memory, shared by several accounts as the secret store is by several processes.
 #[derive(Debug, Default)]
@@ -98,6 +98,9 @@ impl Platform {
     }
 }
 
+/// The moment at which these tests begin, as an HTTP server writes it.
+const DATE: &str = "Fri, 15 Jan 2027 08:00:00 GMT";
+
 async fn answer_one(mut stream: TcpStream, (status, body): (u16, String), log: Arc<Mutex<Vec<Asked>>>) {
     let mut bytes = Vec::new();
     let (head, length) = loop {
@@ -115,7 +118,10 @@ async fn answer_one(mut stream: TcpStream, (status, body): (u16, String), log: A
         content_type: header(&head, "content-type"),
         body: String::from_utf8(content).unwrap(),
     });
-    let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+    let answer = format!(
+        "HTTP/1.1 {status} X\r\nDate: {DATE}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
     stream.write_all(answer.as_bytes()).await.unwrap();
 }
 
