@@ -39,7 +39,11 @@ pub struct Started {
 
 impl Rig {
     pub async fn new() -> Self {
-        let options = PracticeOptions { consent: ConsentMode::Allow, clocks: Clocks::default(), ..Default::default() };
+        Self::with(PracticeOptions { consent: ConsentMode::Allow, clocks: Clocks::default(), ..Default::default() }).await
+    }
+
+    /// A rig with this platform.
+    pub async fn with(options: PracticeOptions) -> Self {
         let practice = Practice::start(options).await.unwrap();
         let dir = TempDir::new().unwrap();
         for name in ["home", "config"] {
@@ -117,7 +121,7 @@ impl Rig {
     }
 
     /// Where a running engine writes its log: a pipe that nobody reads would stop it.
-    fn log(&self) -> std::fs::File {
+    pub fn log(&self) -> std::fs::File {
         std::fs::File::options().create(true).append(true).open(self.dir.path().join("engine.log")).unwrap()
     }
 
