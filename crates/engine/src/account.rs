@@ -643,3 +643,7 @@ impl Account {
 #[cfg(test)]
 #[path = "account_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "account/age_tests.rs"]
+mod age_tests;
