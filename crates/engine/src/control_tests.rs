@@ -58,7 +58,12 @@ fn snapshot() -> Snapshot {
         link: LinkView { state: LinkState::Connected, reason: None },
         chats: Vec::new(),
         powers: Vec::new(),
-        shell: ShellView { mode: "confined".to_owned(), network: "none".to_owned(), confinement_missing: None },
+        shell: ShellView {
+            mode: "confined".to_owned(),
+            network: "none".to_owned(),
+            confinement_missing: None,
+            ceiling: None,
+        },
         prompts: Vec::new(),
         activity: Vec::new(),
         audit: AuditView { path: "audit.log".to_owned(), bytes: 0, records: 0, unavailable: false },

@@ -11,7 +11,6 @@ use drawbridge_store::config::{Loaded, Overruled};
 use drawbridge_store::managed::{Managed, ManagedFault};
 
 use crate::account::PlatformUrl;
-use crate::doctor::{Finding, FindingState};
 use crate::handle::CommandError;
 use crate::view::{ManagedView, Notice};
 
@@ -84,31 +83,6 @@ pub fn check_platform(policy: Option<&Managed>, platform: &PlatformUrl) -> Resul
             path: escape_outside_text(&policy.path.display().to_string()),
         }),
         Some(_) | None => Ok(()),
-    }
-}
-
-/// Says for the check-up what an organisation has fixed. Reads the file.
-#[must_use]
-pub fn finding() -> Finding {
-    finding_at(&SystemFile::policy())
-}
-
-fn finding_at(place: &SystemFile) -> Finding {
-    let finding = Finding { check: "managed".to_owned(), ..Finding::default() };
-    match Managed::read(place) {
-        Ok(None) => Finding { text: "no organisation manages this computer's Drawbridge".to_owned(), ..finding },
-        Ok(Some(policy)) => {
-            let (by, path) =
-                (escape_outside_text(policy.by()), escape_outside_text(&policy.path.display().to_string()));
-            let what = if policy.locked.is_empty() { "nothing".to_owned() } else { policy.locked.join(", ") };
-            Finding { text: format!("set by {by} ({path}): {what}"), ..finding }
-        }
-        Err(fault) => Finding {
-            state: FindingState::Fail,
-            text: escape_outside_text(&fault.to_string()),
-            fix: Some("Ask your administrator to mend the file. Until then nothing may act.".to_owned()),
-            ..finding
-        },
     }
 }
 

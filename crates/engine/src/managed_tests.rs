@@ -120,21 +120,6 @@ fn what_is_fixed_cannot_be_set_and_the_refusal_says_by_whom() {
 }
 
 #[test]
-fn the_check_up_tells_what_is_fixed_and_what_is_broken() {
-    let computer = Computer::new();
-    assert_eq!(finding_at(&computer.place()).state, FindingState::Info);
-
-    computer.write("organisation = \"Example\"\n[powers]\nshell = \"off\"");
-    let told = finding_at(&computer.place());
-    assert!(told.text.starts_with("set by Example (") && told.text.ends_with(": powers.shell"), "{}", told.text);
-
-    computer.write("[powers]\nshell = 1");
-    let broken = finding_at(&computer.place());
-    assert_eq!(broken.state, FindingState::Fail);
-    assert!(broken.text.contains("line 2") && broken.fix.is_some(), "{}", broken.text);
-}
-
-#[test]
 fn only_listed_platforms_pass_the_door() {
     let policy = Managed {
         path: Path::new("/etc/drawbridge/policy.toml").to_owned(),

@@ -137,8 +137,6 @@ async fn only_the_organisations_folders_are_listed_attached_and_added() {
     let offered = rig.handle.send(Command::OfferFolder { path: Some(elsewhere) }).await.unwrap_err();
     assert_eq!(offered.code, "folder_unusable");
     assert!(offered.message.contains("allows only other folders on this computer"), "{}", offered.message);
-    let inside = rig::path(&work.path().canonicalize().unwrap());
-    rig.handle.send(Command::OfferFolder { path: Some(inside) }).await.unwrap();
     // What the platform browses to lies outside, so that it is not attached.
     let folder = rig.home.join("project");
     std::fs::create_dir_all(&folder).unwrap();
@@ -146,6 +144,8 @@ async fn only_the_organisations_folders_are_listed_attached_and_added() {
     let (browse, reference) = rig.browse_to(&["project"]).await;
     assert!(rig.script.attach(&rig.machine, &chat, &browse, &reference).await.is_err());
     assert!(rig.handle.snapshot().chats.is_empty());
+    let inside = rig::path(&work.path().canonicalize().unwrap());
+    rig.handle.send(Command::OfferFolder { path: Some(inside) }).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

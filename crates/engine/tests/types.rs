@@ -7,10 +7,10 @@ use std::path::Path;
 use drawbridge_engine::doctor::{Finding, FindingState};
 use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
-    AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AuditView, ChangeCounts, ChatModeView,
-    ChatView, DiffLine, DiffView, ExplainView, GateKind, GateView, LinkState, LinkView, ManagedView, Notice, PowerView,
-    PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView, SecretsView, ShellView, Snapshot,
-    TrayState, UndoView, VerifyView, WhyView,
+    AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AuditView, CeilingView, ChangeCounts,
+    ChatModeView, ChatView, DiffLine, DiffView, ExplainView, GateKind, GateView, LinkState, LinkView, ManagedView,
+    Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView, SecretsView,
+    ShellCeilingView, ShellView, Snapshot, TrayState, UndoView, VerifyView, WhyView,
 };
 use drawbridge_engine::{Command, CommandError, Reply};
 use ts_rs::{Config, TS};
@@ -36,6 +36,8 @@ fn the_pages_types_are_those_of_the_engine() {
         LinkView,
         ChatView,
         PowerView,
+        CeilingView,
+        ShellCeilingView,
         ShellView,
         PromptView,
         PromptDetail,

@@ -70,15 +70,16 @@ pub struct ManagedLimits {
     pub command_timeout_seconds: Option<u64>,
 }
 
-/// The organisation's policy cannot be used. No message holds a value of the file.
+/// The organisation's policy cannot be used. No message holds a value of the file; each holds its cause, so none is named as
+/// the source of another.
 #[derive(Debug, thiserror::Error)]
 pub enum ManagedFault {
     /// What lies there is not the administrator's, or cannot be read.
     #[error("{WHO}: {0}; {NEXT}")]
-    Place(#[from] SystemFileFault),
+    Place(SystemFileFault),
     /// What it says cannot be used.
     #[error("{WHO}: {0}; {NEXT}")]
-    Text(#[from] ConfigError),
+    Text(ConfigError),
     /// It is no text at all.
     #[error("{WHO}: {} is no valid text; {NEXT}", .0.display())]
     NoText(PathBuf),
@@ -93,11 +94,11 @@ impl Managed {
     /// # Errors
     /// [`ManagedFault`]; then nothing may act.
     pub fn read(place: &SystemFile) -> Result<Option<Self>, ManagedFault> {
-        let Some(bytes) = place.read()? else { return Ok(None) };
+        let Some(bytes) = place.read().map_err(ManagedFault::Place)? else { return Ok(None) };
         let path = place.path();
         let text = String::from_utf8(bytes).map_err(|_| ManagedFault::NoText(path.clone()))?;
         let mut managed = Self { path: path.clone(), ..Self::default() };
-        let mut locked = file::take(&path, &text, keys::KEYS, &mut managed)?;
+        let mut locked = file::take(&path, &text, keys::KEYS, &mut managed).map_err(ManagedFault::Text)?;
         locked.retain(|name| name != "organisation");
         managed.locked = locked;
         Ok(Some(managed))
@@ -183,5 +184,6 @@ pub(crate) fn base_of(address: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 #[path = "managed/tests.rs"]
 mod tests;

@@ -77,7 +77,5 @@ fn wrong(stat: &Stat, owner: u32) -> Option<&'static str> {
         return Some("must belong to the administrator (root)");
     }
     let others_write = Mode::WGRP | Mode::WOTH;
-    Mode::from_raw_mode(stat.st_mode)
-        .intersects(others_write)
-        .then_some("must be writable by its owner alone (mode 644)")
+    Mode::from_raw_mode(stat.st_mode).intersects(others_write).then_some("must be writable by its owner alone")
 }

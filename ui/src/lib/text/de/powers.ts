@@ -1,6 +1,6 @@
 export const powers = {
   'powers.intro': 'Was ein Agent auf diesem Computer darf. Was Sie nicht einschalten, bleibt aus.',
-  'powers.locked': 'Abgeschaltet durch {by}',
+  'powers.locked': 'Abgeschaltet von {by}',
   'powers.unbuilt': 'Nicht in dieser Version',
   'powers.unbuilt.more': 'Kein Agent kann sie benutzen, was immer er verlangt.',
   'powers.running.one': '{count} läuft gerade',

@@ -1,3 +1,26 @@
 /** What an organisation has fixed. */
 export const managed = {
-};
+  'managed.unnamed': 'your organisation',
+  'managed.title': 'Set by {by}',
+  'managed.more': 'These are fixed on this computer, so you cannot change them here. Ask your administrator if you need something else.',
+  'managed.list': 'What is fixed',
+  'managed.nothing': 'This computer has a policy of your organisation. It fixes nothing yet.',
+  'managed.overruled': 'Your own configuration says otherwise about {keys}. That does not count here.',
+  'managed.place': 'Only an administrator can change it:',
+  'managed.by': 'Set by {by}.',
+  'managed.power.most': 'This can go no further than “{mode}”.',
+  'managed.shell.confined': 'Commands run confined.',
+  'managed.shell.network': 'Commands reach no further than “{network}”.',
+  'managed.roots': 'Only these folders can be listed and attached.',
+  'managed.key.platform_url': 'Platform address',
+  'managed.key.oauth_client_id': 'Client id',
+  'managed.key.allowed_platforms': 'Which platforms can be used',
+  'managed.key.accounts': 'Accounts',
+  'managed.key.shell.mode': 'How commands run',
+  'managed.key.shell.network': 'Network for commands',
+  'managed.key.browse': 'Folders for agents',
+  'managed.key.updates': 'Updates',
+  'managed.key.limits': 'Limits',
+  'managed.key.proxy': 'Proxy',
+  'managed.key.tls': 'Certificates',
+} as const;
