@@ -72,16 +72,16 @@ impl Begun {
 /// Only when another process owns the state folder.
 pub async fn begin(folders: Folders, prepare: Prepare) -> Result<Begun, OwnerFault> {
     let first = match prepared(&prepare).await {
-        Ok(options) => Engine::start(options).await.map_err(|fault| match fault {
-            StartError::Owner(owned @ OwnerFault::Owned { .. }) => Err(owned),
-            fault => Ok(trouble_of(&fault, &folders)),
-        }),
-        Err(why) => Err(Ok(Trouble::other(&why))),
+        Ok(options) => match Engine::start(options).await {
+            Ok(engine) => Ok(engine),
+            Err(StartError::Owner(owned @ OwnerFault::Owned { .. })) => return Err(owned),
+            Err(fault) => Err(trouble_of(&fault, &folders)),
+        },
+        Err(why) => Err(Trouble::other(&why)),
     };
     let trouble = match first {
         Ok(engine) => return Ok(Begun { handle: engine.handle(), end: End::Engine(engine) }),
-        Err(Err(owned)) => return Err(owned),
-        Err(Ok(trouble)) => trouble,
+        Err(trouble) => trouble,
     };
     let owner = own(&folders).await.or_else(|fault| match fault {
         Locking::Owned(owned) => Err(owned),
@@ -93,7 +93,7 @@ pub async fn begin(folders: Folders, prepare: Prepare) -> Result<Begun, OwnerFau
     let raised = Settings::peek(&work.folders.state).raised;
     let first = Snapshot { version: env!("CARGO_PKG_VERSION").to_owned(), raised, ..Snapshot::default() };
     let (handle, side) = EngineHandle::pair(first.clone());
-    let gate = Gate {
+    let mut gate = Gate {
         keychain: secrets::keychain_of(&work.folders.state).ok(),
         work,
         handle: handle.clone(),
@@ -105,6 +105,9 @@ pub async fn begin(folders: Folders, prepare: Prepare) -> Result<Begun, OwnerFau
         stop: CancellationToken::new(),
         raised_here: false,
     };
+    // Before anybody looks: an empty picture would say that an engine runs.
+    gate.publish(false);
+    gate.serve();
     Ok(Begun { handle, end: End::Gate(tokio::spawn(gate.run())) })
 }
 
@@ -180,8 +183,6 @@ impl Gate {
         let mut look: Option<JoinHandle<KeychainState>> = None;
         let mut round = tokio::time::interval(LOOK_EVERY);
         round.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        self.serve();
-        self.publish(false);
         let engine = loop {
             tokio::select! {
                 Some((command, answer)) = self.side.commands.recv() => {
@@ -235,6 +236,7 @@ impl Gate {
     }
 
     /// Does what is done at once, or says what an attempt begins with.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "whatever is added needs an engine, unless it is listed here")]
     async fn on_command(&mut self, command: Command) -> Result<Option<Step>, CommandError> {
         match command {
             Command::ShowWindow => {
@@ -555,7 +557,3 @@ async fn give_up(attempt: Attempt) {
         engine.wait().await;
     }
 }
-
-#[cfg(test)]
-#[path = "gate_tests.rs"]
-mod tests;

@@ -225,8 +225,8 @@ pub fn keychain_of(state_dir: &Path) -> std::io::Result<Keychain> {
         return Ok(Keychain::for_service(NO_SERVICE));
     }
     let path = state_dir.join("keychain-name");
-    let name = match std::fs::read_to_string(&path) {
-        Ok(name) => name.trim().to_owned(),
+    let name = match private::read(&path) {
+        Ok(name) => String::from_utf8_lossy(&name).trim().to_owned(),
         Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {
             let mut random = [0_u8; 8];
             getrandom::fill(&mut random).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;

@@ -80,7 +80,19 @@ pub(super) fn trouble_of(fault: &StartError, folders: &Folders) -> Trouble {
                 .at(path.clone())
                 .with(Aside::Bindings(path.clone()))
         }
-        other => Trouble::other(other),
+        StartError::Owner(_)
+        | StartError::StateDir(_)
+        | StartError::Audit(_)
+        | StartError::PlatformUrl(_)
+        | StartError::Platform(_)
+        | StartError::Net(_)
+        | StartError::Bindings(BindingsFault::Io { .. })
+        | StartError::Root { .. }
+        | StartError::Machine(_)
+        | StartError::Account(_)
+        | StartError::NotSignedIn
+        | StartError::SignedInElsewhere(_)
+        | StartError::System { .. } => Trouble::other(fault),
     }
 }
 

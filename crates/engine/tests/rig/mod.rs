@@ -124,6 +124,11 @@ impl Rig {
         self.engine = Some(engine);
     }
 
+    /// What the engine was started with.
+    pub fn options(&self) -> EngineOptions {
+        self.options.clone()
+    }
+
     /// The same options, with something else fixed.
     pub fn options_with(&self, managed: ManagedOptions) -> EngineOptions {
         EngineOptions { managed, ..self.options.clone() }

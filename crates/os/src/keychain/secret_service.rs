@@ -31,9 +31,9 @@ const NEW_COLLECTION: &str = "Default keyring";
 
 /// Lets the service ask the person to open the default collection, or to choose a password for a first one.
 pub(super) fn ask_to_open() -> Result<KeychainState, KeychainFault> {
-    let failed = |err: Error| match err {
-        Error::Locked | Error::Prompt => KeychainFault::Locked,
-        other => KeychainFault::Failed(other.to_string()),
+    let failed = |err: Error| {
+        let said_no = matches!(err, Error::Locked | Error::Prompt);
+        if said_no { KeychainFault::Locked } else { KeychainFault::Failed(err.to_string()) }
     };
     let service = SecretService::connect(EncryptionType::Plain).map_err(failed)?;
     match service.get_default_collection() {
