@@ -107,6 +107,8 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Prints facts, counts, what the check-up finds and the end of the log, without contents and names: to ask others for help
+    Diagnostics,
     /// Makes Drawbridge start when you log in: the application, or where there is none or no display, the engine without a
     /// window. Writes a file, and prints the command that a service manager wants
     Install(InstallArgs),

@@ -10,6 +10,7 @@ mod autostart;
 mod browser;
 mod coded;
 mod configuration;
+mod diagnostics;
 mod doctor;
 mod out;
 mod packaging;
@@ -61,6 +62,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Verb::Audit { verb } => block_on(audit::run(verb)),
         Verb::Policy { verb } => block_on(policy::run(verb)),
         Verb::Config { verb } => configuration::run(&verb),
+        Verb::Diagnostics => block_on(diagnostics::run()),
         Verb::Doctor { json } => block_on(doctor::run(json)),
         Verb::Status { json } => block_on(status::status(json)),
         Verb::Raise => block_on(running::set_raised(true)),

@@ -60,6 +60,7 @@ fn every_command_has_help() {
         "revoke",
         "audit",
         "doctor",
+        "diagnostics",
         "status",
         "raise",
         "lower",
