@@ -195,3 +195,34 @@ async fn the_console_works_at_its_bare_address() {
     let away = http.get(p.base_url()).header("host", format!("rebound.example:{}", 80)).send().await.unwrap();
     assert_eq!(away.status(), 403);
 }
+
+#[tokio::test]
+async fn it_answers_to_a_further_host_name_and_tells_the_time_it_is_told_to() {
+    let extra_hosts = vec!["platform.test".to_owned()];
+    let p = Practice::start(PracticeOptions { extra_hosts, ..Default::default() }).await.unwrap();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ask = async |host: &str, origin: &str| {
+        let request = http.get(p.base_url()).header("host", host).header("origin", origin);
+        request.send().await.unwrap()
+    };
+    let clock_of = |answer: &reqwest::Response| {
+        let date = answer.headers()["date"].to_str().unwrap();
+        jiff::fmt::rfc2822::parse(date).unwrap().timestamp().as_second() - jiff::Timestamp::now().as_second()
+    };
+
+    let right = ask("platform.test", "https://platform.test").await;
+    assert_eq!(right.status(), 200);
+    assert!(clock_of(&right).abs() <= 60);
+    for (host, origin) in [
+        ("elsewhere.test", "https://elsewhere.test"),
+        ("platform.test", "http://platform.test"),
+        ("platform.test", "https://elsewhere.test"),
+        ("platform.test:80", "https://platform.test"),
+    ] {
+        assert_eq!(ask(host, origin).await.status(), 403, "{host} {origin}");
+    }
+
+    assert_eq!(call(&p, "switches", json!({ "clock_ahead_s": 86_400 })).await.0, 200);
+    let wrong = ask("platform.test", "https://platform.test").await;
+    assert!((clock_of(&wrong) - 86_400).abs() <= 60);
+}
