@@ -40,7 +40,9 @@ pub(crate) async fn send(
     births: State<'_, Births>,
     command: Command,
 ) -> Result<Reply, CommandError> {
-    if !is_for_the_page(window.label(), &command) {
+    // Without an engine the window is all there is, and it stops nothing by ending the program.
+    let ends = command == Command::Shutdown && window.label() == MAIN && engine.snapshot().gate.is_some();
+    if !ends && !is_for_the_page(window.label(), &command) {
         return Err(CommandError::new(
             "not_for_the_page",
             "The window may not do this. Use the tray or the command line.",

@@ -1,3 +1,20 @@
-/** The place for secrets. */
+/** Der Platz für Geheimnisse. */
 export const secrets = {
-};
+  'secrets.title': 'Wo Geheimnisse liegen',
+  'secrets.more': 'Ihre Anmeldung und der Schlüssel des Protokolls. Sie liegen nie in einer lesbaren Datei.',
+  'secrets.keychain': 'Schlüsselbund',
+  'secrets.keychain.more': 'Im Schlüsselbund dieses Computers, der sich öffnet, wenn Sie sich anmelden.',
+  'secrets.file': 'Verschlüsselte Datei',
+  'secrets.file.more': 'In einer verschlüsselten Datei. Drawbridge fragt bei jedem Start nach ihrer Passphrase.',
+  'secrets.to_file': 'In eine verschlüsselte Datei verlegen…',
+  'secrets.to_file.sure': 'Von da an fragt Drawbridge bei jedem Start nach dieser Passphrase, auch wenn es mit dem Computer startet, und verbindet sich erst danach. Niemand kann sie Ihnen wiedergeben.',
+  'secrets.to_file.yes': 'In die Datei verlegen',
+  'secrets.to_keychain': 'In den Schlüsselbund verlegen…',
+  'secrets.to_keychain.sure': 'Alles kommt in den Schlüsselbund dieses Computers, und die verschlüsselte Datei wird entfernt. Drawbridge fragt nicht mehr nach einer Passphrase.',
+  'secrets.to_keychain.yes': 'In den Schlüsselbund verlegen',
+  'secrets.stay': 'Hier lassen',
+  'secrets.no_keychain': 'Auf diesem Computer antwortet gerade kein Schlüsselbund, daher können sie nur hier bleiben.',
+  'secrets.moving': 'Wird verlegt. Jedes Geheimnis wird zurückgelesen, bevor der alte Platz es hergibt…',
+  'secrets.moved.file': 'Verlegt. Im Schlüsselbund ist nichts mehr. Der nächste Start fragt nach der Passphrase.',
+  'secrets.moved.keychain': 'Verlegt. Die verschlüsselte Datei ist weg.',
+} as const;

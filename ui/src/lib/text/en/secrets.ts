@@ -1,3 +1,20 @@
 /** The place for secrets. */
 export const secrets = {
-};
+  'secrets.title': 'Where secrets rest',
+  'secrets.more': 'Your sign-in and the key of the audit log. They are never kept in a plain file.',
+  'secrets.keychain': 'Keychain',
+  'secrets.keychain.more': 'In the keychain of this computer, which opens when you log in.',
+  'secrets.file': 'Encrypted file',
+  'secrets.file.more': 'In an encrypted file. Drawbridge asks for its passphrase at each start.',
+  'secrets.to_file': 'Move to an encrypted file…',
+  'secrets.to_file.sure': 'From then on Drawbridge asks for this passphrase at each start, also when it starts with your computer, and connects only after you have typed it. Nobody can give it back to you.',
+  'secrets.to_file.yes': 'Move to the file',
+  'secrets.to_keychain': 'Move to the keychain…',
+  'secrets.to_keychain.sure': 'Everything moves to the keychain of this computer, and the encrypted file is removed. Drawbridge does not ask for a passphrase any more.',
+  'secrets.to_keychain.yes': 'Move to the keychain',
+  'secrets.stay': 'Leave them here',
+  'secrets.no_keychain': 'No keychain answers on this computer now, so they can only stay here.',
+  'secrets.moving': 'Moving. Each secret is read back before the old place lets go of it…',
+  'secrets.moved.file': 'Moved. Nothing is left in the keychain. The next start asks for the passphrase.',
+  'secrets.moved.keychain': 'Moved. The encrypted file is gone.',
+} as const;
