@@ -4,6 +4,7 @@
 #   OUT=DIR        put the packages there instead of dist
 #   BUNDLES=...    which kinds; "deb rpm appimage" without it
 #   DRAFT=1        quick and large: for tests
+#   PUBLISH=1      fail where a package cannot be made as it should be; otherwise it is left out, with a word
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${OUT:-dist}
@@ -71,6 +72,8 @@ for kind in "${bundles[@]}"; do
       if packaging/linux/appimage_tools.sh "$work/target/.tauri"; then
         bundle appimage
         cp "$work"/target/release/bundle/appimage/*.AppImage* "$out/"
+      elif [ -n "${PUBLISH:-}" ]; then
+        exit 1
       fi
       ;;
     *) echo "There is no package of kind $kind." >&2; exit 2 ;;

@@ -2,9 +2,10 @@
 """The Linux packages, made from the debug build: what validators say, what three shells complete, what the manual shows, and
 what becomes of a clean Debian on which the .deb is installed, started, upgraded while it runs, removed and purged.
 
-Needs what scripts/setup.sh installs. DESK_BIN names the folder of the built programs. The part on a Debian of its own needs
+Needs what scripts/setup.sh installs. DESK_BIN names the folder of the built programs, or PACKAGES that of made packages. The part on a Debian of its own needs
 root, or user namespaces with subordinate ids; without them it says so and is left out.
 """
+import json
 import os
 import pathlib
 import pty
@@ -55,12 +56,14 @@ def run(*words, **more):
 
 
 def make(out):
-    """Both packages from the debug build, in the same way as `make package` makes them."""
-    programs = os.environ["DESK_BIN"]
-    environment = os.environ | {"PROGRAMS": programs, "OUT": str(out), "DRAFT": "1", "BUNDLES": "deb rpm"}
-    run(ROOT / "scripts/package.sh", env=environment)
-    (deb,), (rpm,) = out.glob("*.deb"), out.glob("*.rpm")
-    sums = (out / "SHA256SUMS").read_text()
+    """Both packages: the made ones in the folder that PACKAGES names, else from the debug build as `make package` makes them."""
+    made = os.environ.get("PACKAGES")
+    if not made:
+        environment = os.environ | {"PROGRAMS": os.environ["DESK_BIN"], "OUT": str(out), "DRAFT": "1", "BUNDLES": "deb rpm"}
+        run(ROOT / "scripts/package.sh", env=environment)
+    place = pathlib.Path(made or out).resolve()
+    (deb,), (rpm,) = place.glob("*.deb"), place.glob("*.rpm")
+    sums = (place / "SHA256SUMS").read_text()
     assert deb.name in sums and rpm.name in sums, sums
     tree = out / "tree"
     run("dpkg-deb", "-x", deb, tree)
@@ -201,6 +204,23 @@ def expect(terminal, seen, pattern, seconds=30):
     return seen
 
 
+def release_list(scratch):
+    """The list that the updater reads names signed packages alone, and there is none where nothing is signed."""
+    folder = scratch / "release"
+    folder.mkdir()
+    for name in ("drawbridge_0.1.0_amd64.AppImage", "Drawbridge_0.1.0_x64-setup.exe", "Drawbridge_0.1.0_x64_en-US.msi", "drawbridge_0.1.0_amd64.deb"):
+        (folder / name).write_text("")
+    words = [sys.executable, ROOT / "packaging/release.py", "updates", folder, "https://example.test/v0.1.0/"]
+    assert "nothing" in run(*words) and not (folder / "latest.json").exists()
+    for name in ("drawbridge_0.1.0_amd64.AppImage", "drawbridge_0.1.0_amd64.deb"):
+        (folder / f"{name}.sig").write_text(f"signature of {name}\n")
+    run(*words)
+    listed = json.loads((folder / "latest.json").read_text())
+    wanted = {"signature": "signature of drawbridge_0.1.0_amd64.AppImage", "url": "https://example.test/v0.1.0/drawbridge_0.1.0_amd64.AppImage"}
+    assert listed["platforms"] == {"linux-x86_64": wanted}, listed
+    assert listed["version"] == one_version() and listed["notes"].strip() and listed["pub_date"].endswith("Z"), listed
+
+
 def main():
     # Folders of the package are for everybody, whatever this shell's mask says.
     os.umask(0o022)
@@ -213,6 +233,7 @@ def main():
             ("contents", lambda: contents(deb, rpm, tree, version)),
             ("validators", lambda: validators(deb, tree, scratch)),
             ("manual", lambda: manual(tree)),
+            ("list of updates", lambda: release_list(scratch)),
             ("completions", lambda: completions(tree, scratch)),
             ("on a clean Debian", lambda: packages_root.run(deb, scratch)),
         ):

