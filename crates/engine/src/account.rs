@@ -147,7 +147,8 @@ impl AccountError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::SignedOut => "signed_out",
-            Self::Refused { .. } | Self::CutOff { .. } => "sign_in_refused",
+            Self::Refused { .. } => "sign_in_refused",
+            Self::CutOff { .. } => "sign_in_cut_off",
             Self::RunOut => "sign_in_expired",
             Self::OtherPlatform { .. } => "other_platform",
             Self::UnknownClient => "unknown_client",
@@ -163,6 +164,11 @@ impl AccountError {
             Self::Cancelled => "cancelled",
         }
     }
+}
+
+fn tell(view: &mut AccountView, problem: Option<&AccountError>) {
+    view.problem = problem.map(ToString::to_string);
+    view.problem_code = problem.map(|err| err.code().to_owned());
 }
 
 /// The OAuth error is text from outside.
@@ -238,6 +244,7 @@ impl Account {
             platform_url: platform.shown().to_owned(),
             authorize_url: None,
             problem: None,
+            problem_code: None,
         };
         let account = Self(Arc::new(Inner {
             exchange: Exchange { platform, client_id, net },
@@ -354,7 +361,7 @@ impl Account {
         self.0.view.send_modify(|view| {
             view.state = AccountState::SigningIn;
             view.authorize_url = Some(sign_in.authorize_url().to_owned());
-            view.problem = None;
+            tell(view, None);
         });
         Ok(sign_in)
     }
@@ -419,6 +426,7 @@ impl Account {
             if view.state != AccountState::Expired && view.state != AccountState::Refused {
                 view.state = AccountState::Refused;
                 view.problem = Some("the platform refused your sign-in; sign in again".to_owned());
+                view.problem_code = Some("sign_in_refused".to_owned());
             }
         });
     }
@@ -435,7 +443,7 @@ impl Account {
             let wrong = matches!(view.state, AccountState::Expired | AccountState::Refused);
             if wrong {
                 view.state = AccountState::SignedIn;
-                view.problem = None;
+                tell(view, None);
             }
             wrong
         });
@@ -493,7 +501,7 @@ impl Account {
             if view.state != AccountState::SigningIn {
                 view.state = state;
             }
-            view.problem = Some(err.to_string());
+            tell(view, Some(err));
         });
     }
 
@@ -574,7 +582,7 @@ impl Account {
             Some(_) => AccountState::SignedIn,
             None => AccountState::SignedOut,
         };
-        let problem = foreign.as_ref().map(|origin| self.other_platform(origin).to_string());
+        let problem = foreign.as_ref().map(|origin| self.other_platform(origin));
         let mut state = self.lock();
         let as_before = match (&state.tokens, &tokens) {
             (Some(before), Some(after)) => tokens::same(&before.access, &after.access),
@@ -594,7 +602,7 @@ impl Account {
             if view.state != AccountState::SigningIn && !refused {
                 view.state = now;
             }
-            view.problem = problem;
+            tell(view, problem.as_ref());
         });
     }
 
@@ -617,12 +625,12 @@ impl Account {
         self.0.view.send_modify(|view| {
             view.state = resting;
             view.authorize_url = None;
-            view.problem = problem.map(ToString::to_string);
+            tell(view, problem);
         });
     }
 
     fn show_problem(&self, err: &AccountError) {
-        self.0.view.send_modify(|view| view.problem = Some(err.to_string()));
+        self.0.view.send_modify(|view| tell(view, Some(err)));
     }
 
     async fn in_vault<T: Send + 'static>(

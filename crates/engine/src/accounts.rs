@@ -187,8 +187,11 @@ impl ChangeFault {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Platform(_) | Self::NotAllowed(_) | Self::List(AccountsFault::Address) => "account_platform",
-            Self::List(AccountsFault::Name(_) | AccountsFault::NameTaken) => "account_name",
+            Self::Platform(PlatformUrlFault::Forbidden(_)) => "account_platform_plain",
+            Self::Platform(PlatformUrlFault::Unusable(_)) | Self::List(AccountsFault::Address) => "account_platform",
+            Self::NotAllowed(_) => "account_platform_managed",
+            Self::List(AccountsFault::Name(_)) => "account_name",
+            Self::List(AccountsFault::NameTaken) => "account_name_taken",
             Self::List(AccountsFault::Client) => "account_client",
             Self::List(AccountsFault::TooMany) => "too_many_accounts",
             Self::List(AccountsFault::Unknown(_)) => "unknown_account",

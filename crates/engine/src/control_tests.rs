@@ -54,6 +54,7 @@ fn snapshot() -> Snapshot {
             platform_url: "https://platform.example".to_owned(),
             authorize_url: None,
             problem: None,
+            problem_code: None,
         },
         link: LinkView { state: LinkState::Connected, reason: None },
         chats: Vec::new(),

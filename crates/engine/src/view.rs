@@ -58,6 +58,8 @@ pub struct Snapshot {
     pub accounts: Vec<AccountRow>,
     /// Why no other account can be used in this run, if so: "run": a flag or the environment names the platform. "practice":
     /// a trial. "organisation": it has fixed the platform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub accounts_fixed: Option<String>,
     /// Where secrets rest.
     pub secrets: SecretsView,
@@ -265,6 +267,10 @@ pub struct AccountView {
     pub authorize_url: Option<String>,
     /// The last thing that went wrong, in words.
     pub problem: Option<String>,
+    /// Its stable name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub problem_code: Option<String>,
 }
 
 /// State of a connection.

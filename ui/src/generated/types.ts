@@ -86,7 +86,7 @@ accounts: Array<AccountRow>,
  * Why no other account can be used in this run, if so: "run": a flag or the environment names the platform. "practice":
  * a trial. "organisation": it has fixed the platform.
  */
-accounts_fixed: string | null, 
+accounts_fixed?: string, 
 /**
  * Where secrets rest.
  */
@@ -128,7 +128,11 @@ authorize_url: string | null,
 /**
  * The last thing that went wrong, in words.
  */
-problem: string | null, };
+problem: string | null, 
+/**
+ * Its stable name.
+ */
+problem_code?: string, };
 
 export type LinkState = "off" | "connecting" | "connected" | "waiting" | "halted";
 
