@@ -72,6 +72,33 @@ let changes = [
   undo(4, 'delete', 'notes (copy).txt'), undo(3, 'write', 'figures.csv', { restored: true }),
 ];
 
+const finding = (check, state, key, params = {}, action = null) => ({ check, state, key, params, action, text: key, fix: state === 'warn' || state === 'fail' ? key : null });
+const found = scene === 'empty' ? [finding('engine', 'ok', 'engine_running')] : [
+  finding('engine', 'ok', 'engine_running'), finding('state_folder', 'ok', 'folder_fine', { path: `${home}/.local/state/drawbridge` }),
+  finding('config', 'info', 'config_absent', { file: `${home}/.config/drawbridge/config.toml` }), finding('disk_space', 'warn', 'disk_low', { free: '143 MB', path: `${home}/.local/state/drawbridge` }, 'open_state_folder'),
+  finding('settings', 'warn', 'settings_raised', {}, 'lower'), finding('start_at_login', 'info', 'login_off', {}, 'login_start_on'),
+  finding('secrets', 'ok', 'secrets_keychain'), finding('sign_in', 'fail', 'sign_in_expired', {}, 'sign_in'), finding('audit_log', 'ok', 'audit_sound_all', { records: '1943', files: '2' }),
+  finding('platform', 'info', 'platform_named', { url: 'https://platform.agpt.co' }), finding('network', 'ok', 'network_dns_ok', { said: '2 addresses, the first one is 192.0.2.7.' }),
+  { ...finding('network', 'fail', 'network_tls_wrong', { said: 'The certificate of platform.agpt.co was issued by ACME Proxy Root, which this computer does not trust.' }), fix: 'Name the file with that root as extra_roots under [tls] in the configuration.' },
+  finding('sign_in_ports', 'ok', 'ports_free', { free: '12' }), finding('browse_roots', 'ok', 'browse_usual'),
+  finding('bubblewrap', 'warn', 'bubblewrap_install', { command: 'sudo apt install bubblewrap' }, 'copy_install_bubblewrap'), finding('name_spaces', 'info', 'name_spaces_untried'),
+  finding('landlock', 'ok', 'landlock_fine'), finding('confinement', 'warn', 'confinement_missing'), finding('shells', 'ok', 'shells_found', { names: 'bash, sh, zsh' }),
+  finding('permissions', 'info', 'permissions_none'), finding('display', 'info', 'display_wayland_x11'), finding('tray', 'ok', 'tray_there'), finding('notifications', 'ok', 'notifications_there'),
+  finding('hot_key', 'info', 'hot_key_not_here'), finding('browser', 'ok', 'browser_found'), finding('elevation', 'ok', 'elevation_ordinary'),
+];
+
+const loginState = query.get('login') ?? 'on';
+let login = {
+  on: loginState === 'on', available: !['practice', 'unknown'].includes(loginState), place: `${home}/.config/autostart/drawbridge.desktop`, state: loginState,
+  problem: loginState === 'unknown' ? 'there is no program drawbridge-desktop, neither beside this one nor in PATH; install it and try again' : null,
+  program: ['elsewhere', 'gone'].includes(loginState) ? `${home}/Downloads/Drawbridge (1).AppImage` : null,
+};
+const diagnostics = [
+  'Drawbridge: 0.1.0, installed as: deb', 'System: Debian GNU/Linux 12 (bookworm), linux, x86_64', 'Desktop: GNOME, wayland', 'Web view: 2.48.1', 'Running: for 3 h 12 min',
+  'Account: signed in at the usual platform', 'Link: connected', 'Chats: 3, of them 1 active and 1 taken back', '', 'Check-up', 'ok    state_folder: <state folder> is private.',
+  ...Array.from({ length: 30 }, (_, n) => `2026-11-30T11:45:${String(n + 10)}.123456Z  INFO drawbridge_engine::link: could not connect step=tcp`),
+].join('\n');
+
 const handlers = { snapshot: [], prefs: [] };
 const callbacks = new Map();
 let next = 1;
@@ -81,6 +108,11 @@ const calls = {
   desktop: () => ({ tray: snapshot.tray !== 'none', hot_key: 'Ctrl+Alt+Shift+B', language: 'en', home }),
   prefs: () => prefs,
   set_prefs: ({ prefs: wanted }) => { prefs = wanted; tell('prefs', prefs); },
+  doctor: () => new Promise((done) => setTimeout(() => done(found), 400)),
+  // ?login=off|elsewhere|gone|disabled|foreign|practice|unknown
+  login_start: () => login,
+  set_login_start: ({ on }) => (login = { ...login, on, state: on ? 'on' : 'off', program: null }),
+  diagnostics: () => new Promise((done) => setTimeout(() => done(diagnostics), 300)),
   offer_folder: () => { snapshot.offered_folder = `${home}/Documents/Taxes 2026`; tell('snapshot', { ...snapshot }); return true; },
   send: ({ command }) => {
     switch (command.command) {
