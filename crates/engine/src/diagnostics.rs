@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use drawbridge_os::folders::Folders;
-use drawbridge_os::{about, machine};
+use drawbridge_os::{about, installed, machine};
 use drawbridge_store::config::Config;
 use drawbridge_store::log;
 use drawbridge_store::state_dir::StateDir;
@@ -56,7 +56,7 @@ pub fn collect(input: &Input) -> String {
 
 fn write_facts(text: &mut String, input: &Input) {
     let version = env!("CARGO_PKG_VERSION");
-    fact(text, "Drawbridge", &format!("{version}, installed as: {}", about::installed().name()));
+    fact(text, "Drawbridge", &format!("{version}, installed as: {}", installed::kind().name()));
     let platform = machine::platform().unwrap_or("unknown");
     let arch = machine::arch().unwrap_or("unknown");
     fact(text, "System", &format!("{}, {platform}, {arch}", about::system()));

@@ -88,7 +88,8 @@ fn it_tells_what_helps_and_nobodys_names() {
 
     let text = collect(&input(dir.path()));
 
-    for name in NAMES.iter().copied().chain([user.as_str(), dir.path().to_str().unwrap()]) {
+    assert!(text.contains("as \"<name>\" of <name> to wss://<platform>/ws"), "{text}");
+    for name in NAMES.iter().copied().chain([dir.path().to_str().unwrap()]) {
         assert!(!text.contains(name), "{name} in:\n{text}");
     }
     for wanted in [

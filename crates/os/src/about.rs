@@ -1,68 +1,6 @@
-//! What system this is and how the program came onto it, in the words of the system: for people who help others.
-
-use std::path::Path;
+//! What system this is, in its own words, and whose: for people who help others.
 
 use drawbridge_core::escape_outside_text;
-
-/// How the program was installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Installed {
-    /// The person started an AppImage.
-    AppImage,
-    /// A package of Debian's kind.
-    Deb,
-    /// A package of Red Hat's kind.
-    Rpm,
-    /// An application bundle of macOS.
-    Bundle,
-    /// An installer of Windows.
-    Installer,
-    /// Built here, unpacked, or put there by something else.
-    Other,
-}
-
-impl Installed {
-    /// Returns its name: "appimage", "deb", "rpm", "bundle", "installer" or "other".
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AppImage => "appimage",
-            Self::Deb => "deb",
-            Self::Rpm => "rpm",
-            Self::Bundle => "bundle",
-            Self::Installer => "installer",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// Tells how the running program was installed, by where it is.
-#[must_use]
-pub fn installed() -> Installed {
-    let around = crate::autostart::Around::of_process();
-    if around.is_appimage() {
-        return Installed::AppImage;
-    }
-    around
-        .exe
-        .as_deref()
-        .map_or(Installed::Other, |exe| installed_at(exe, Path::new("/var/lib/dpkg/info/drawbridge.list")))
-}
-
-fn installed_at(exe: &Path, dpkg_list: &Path) -> Installed {
-    if cfg!(target_os = "macos") {
-        let bundled = exe.components().any(|part| part.as_os_str().as_encoded_bytes().ends_with(b".app"));
-        return if bundled { Installed::Bundle } else { Installed::Other };
-    }
-    if cfg!(windows) {
-        let unpacked = exe.components().any(|part| part.as_os_str() == "target");
-        return if unpacked { Installed::Other } else { Installed::Installer };
-    }
-    if !exe.starts_with("/usr/bin") {
-        return Installed::Other;
-    }
-    if dpkg_list.exists() { Installed::Deb } else { Installed::Rpm }
-}
 
 /// Returns name and version of the system, safe to show.
 #[must_use]
@@ -115,18 +53,6 @@ pub fn names() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    #[cfg_attr(not(target_os = "linux"), ignore = "packages of these kinds are for Linux")]
-    fn only_a_program_of_a_package_counts_as_packaged() {
-        let dir = tempfile::tempdir().unwrap();
-        let list = dir.path().join("drawbridge.list");
-        assert_eq!(installed_at(Path::new("/home/a/target/debug/drawbridge"), &list), Installed::Other);
-        assert_eq!(installed_at(Path::new("/usr/bin/drawbridge"), &list), Installed::Rpm);
-        std::fs::write(&list, "").unwrap();
-        assert_eq!(installed_at(Path::new("/usr/bin/drawbridge"), &list), Installed::Deb);
-        assert_eq!(installed_at(Path::new("/opt/drawbridge"), &list), Installed::Other);
-    }
 
     #[test]
     fn the_system_is_named_as_it_names_itself() {

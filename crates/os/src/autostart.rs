@@ -186,12 +186,6 @@ impl Around {
         }
     }
 
-    /// Tells whether this process runs out of an AppImage of its own.
-    #[must_use]
-    pub fn is_appimage(&self) -> bool {
-        self.own_appimage().is_some()
-    }
-
     /// Tells which kind fits: the application where it is installed and has a display, else the engine without a window.
     #[must_use]
     pub fn fitting(&self) -> Kind {

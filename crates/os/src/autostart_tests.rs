@@ -308,6 +308,16 @@ fn a_launch_agent_names_the_executable_inside_the_bundle_word_by_word() {
 }
 
 #[test]
+fn an_application_that_was_not_moved_out_of_its_image_is_told_to_be() {
+    let mut desk = Desk::of(System::MacOs, "drawbridge-desktop");
+    for place in ["/Volumes/Drawbridge", "/private/var/folders/x/AppTranslocation/F00/d"] {
+        desk.around.exe = Some(Path::new(place).join("Drawbridge.app/Contents/MacOS/drawbridge-desktop"));
+        let fault = Autostart::new(&desk.around, Kind::App).unwrap_err();
+        assert!(fault.to_string().contains("Applications"), "{fault}");
+    }
+}
+
+#[test]
 fn a_task_is_well_formed_and_a_run_value_is_one_quoted_path() {
     let desk = Desk::of(System::Windows, "Program Files/Draw & <bridge>/drawbridge-desktop.exe");
     let exe = desk.around.exe.clone().unwrap();

@@ -112,7 +112,8 @@ fn without_paths(line: &str) -> String {
     while let Some(c) = rest.chars().next() {
         let begins = !(is_word(before) || matches!(before, '/' | ':' | '~' | '.' | '>' | '<' | ')'));
         let end = path_end(rest);
-        if begins && end > 1 && (c == '/' || rest.starts_with("~/")) && !is_of_the_system(&rest[..end]) {
+        let word = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        if begins && end > 1 && (c == '/' || rest.starts_with("~/")) && !is_of_the_system(&rest[..word.min(end)]) {
             out.push_str(PATH);
             (before, rest) = ('>', &rest[end..]);
         } else {
@@ -137,7 +138,6 @@ fn path_end(text: &str) -> usize {
 
 fn is_of_the_system(path: &str) -> bool {
     SYSTEM.iter().any(|top| path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-        && !path.contains(char::is_whitespace)
 }
 
 /// Takes out what has the form of a UUID: ids of the machine, of chats and of requests.

@@ -31,6 +31,12 @@ pub(super) fn of(around: &Around, kind: Kind) -> Result<PathBuf, Fault> {
             }
         }));
     }
+    if around.system == System::MacOs && is_passing(&exe) {
+        return Err(missing(
+            "Drawbridge runs from a disk image or from a place for programs that are not trusted yet, and both go away; \
+             move it to the folder Applications, start it there and try again",
+        ));
+    }
     let name = file_name(around.system, kind);
     if exe.file_name().is_some_and(|own| own == name.as_str()) {
         return Ok(exe);
@@ -57,6 +63,11 @@ impl Around {
         };
         (ours && self.system == System::Linux && appimage.is_file()).then_some(appimage)
     }
+}
+
+/// macOS starts a program that was just downloaded from a place that changes with every start.
+fn is_passing(exe: &Path) -> bool {
+    exe.starts_with("/Volumes") || exe.components().any(|part| part.as_os_str() == "AppTranslocation")
 }
 
 /// The name under which the program is found again. After an update in place the new file has it.

@@ -95,7 +95,7 @@ fn without_values(text: &str) -> String {
         out.push_str(name);
         rest = after;
         if let Some((sign, value, later)) = value_of(after)
-            && (matches!(before, '?' | '&') && sign.contains('=') || is_secret(name, value))
+            && (matches!(before, '?' | '&') && sign.contains('=') || is_secret(name, value) && !is_prose(name, sign))
         {
             out.push_str(sign);
             out.push_str(CLEARED);
@@ -104,6 +104,11 @@ fn without_values(text: &str) -> String {
         before = out.chars().next_back().unwrap_or(' ');
     }
     out
+}
+
+/// "secrets: in the keychain" tells of secrets and is none.
+fn is_prose(name: &str, sign: &str) -> bool {
+    name.ends_with('s') && sign == ": "
 }
 
 fn is_header(name: &str) -> bool {
@@ -281,6 +286,7 @@ mod tests {
             "a command from the tray was refused code=\"not_painted\"",
             "link state=Halted code=4429",
             "chat 5b0c2f6e-1111-4222-8333-444455556666 on wss://platform.example:8443/ws/local-executor",
+            "ok  secrets: they are in the keychain",
             "took ms=12, left=3: nothing was lost",
             "process exited with 76",
             "a_very_long_name_of_a_function_that_has_no_digits_in_it_at_all",
