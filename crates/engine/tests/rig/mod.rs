@@ -134,6 +134,11 @@ impl Rig {
         EngineOptions { managed, ..self.options.clone() }
     }
 
+    /// What the next start begins with, to change it.
+    pub fn options_mut(&mut self) -> &mut EngineOptions {
+        &mut self.options
+    }
+
     /// The state folder.
     pub fn state_dir(&self) -> PathBuf {
         self.state.path().join("state")
