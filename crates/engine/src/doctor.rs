@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::EngineHandle;
+use crate::account::PlatformUrlFault;
+use crate::accounts::{Chosen, Configured, Fixed, open_book};
 use door::Door;
 use words::Words;
 
@@ -185,6 +187,13 @@ impl Input {
         self.environment.get(name).cloned()
     }
 
+    /// The account that a start uses. Reads a small file.
+    fn chosen(&self) -> Result<Chosen, PlatformUrlFault> {
+        let Config { platform_url, oauth_client_id: client_id, .. } = self.config();
+        let fixed = self.config.as_ref().ok().and_then(Fixed::of);
+        Chosen::of_start(&open_book(&self.folders.state), &Configured { platform_url, client_id }, fixed)
+    }
+
     /// The configuration in force, also where the file is broken: then the defaults are.
     fn config(&self) -> Config {
         self.config.as_ref().map(|loaded| loaded.config.clone()).unwrap_or_default()
@@ -214,6 +223,7 @@ pub async fn run(input: Input) -> Vec<Finding> {
         on_thread(&input, QUICK, "disk_space", state::disk).boxed(),
         on_thread(&input, QUICK, "settings", state::settings).boxed(),
         std::future::ready(state::managed(&input)).boxed(),
+        on_thread(&input, QUICK, "accounts", state::accounts).boxed(),
         on_thread(&input, QUICK, "start_at_login", state::login).boxed(),
         account::findings(&input, &door).boxed(),
         network::findings(&input, &door).boxed(),
@@ -253,5 +263,5 @@ async fn on_thread(
     limit::within(limit, check, "", move || look(&input)).await
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -5,7 +5,7 @@ import { named } from './text';
 /** Checks by area, in the order in which a person asks for them. What is in no area comes last. */
 const AREAS = {
   install: ['engine', 'config', 'managed', 'state_folder', 'disk_space', 'settings', 'start_at_login', 'audit_log'],
-  account: ['secrets', 'sign_in', 'sign_in_ports', 'browser'],
+  account: ['accounts', 'secrets', 'sign_in', 'sign_in_ports', 'browser'],
   network: ['platform', 'network', 'clock'],
   powers: ['browse_roots', 'bubblewrap', 'name_spaces', 'landlock', 'confinement', 'shells', 'elevation', 'permissions', 'computer_use', 'clipboard', 'local_model', 'local_model_server', 'hardware'],
   desktop: ['display', 'tray', 'notifications', 'hot_key'],

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use drawbridge_core::{Clock as _, SystemClock};
 use drawbridge_os::keychain::{KeychainFault, KeychainState};
 use drawbridge_store::audit::{self, AuditKey, AuditPaths, HeadCopy};
 use drawbridge_store::secrets::{self, NoPlaceForSecrets, SecretFault, SecretFile, SecretPlace, SecretStore, entries};
@@ -9,6 +10,7 @@ use secrecy::ExposeSecret as _;
 
 use super::door::{Asked, Door};
 use super::{AUDIT, Finding, Input, SECRETS, limit, words};
+use crate::account::TokenVault as _;
 use crate::view::{AccountState, Snapshot};
 use crate::{Command, Reply};
 
@@ -86,7 +88,7 @@ fn without_engine(input: &Input) -> Vec<Finding> {
                 SecretPlace::File if SecretFile::path(&input.folders.state).exists() => &words::SECRETS_FILE,
                 SecretPlace::File => &words::SECRETS_FILE_LATER,
             };
-            vec![Finding::ok("secrets", words, &[]), tokens(store.as_ref()), log(input, store.as_ref())]
+            vec![Finding::ok("secrets", words, &[]), tokens(input, &store), log(input, store.as_ref())]
         }
     }
 }
@@ -116,9 +118,12 @@ fn open(input: &Input) -> Result<Arc<dyn SecretStore>, Finding> {
     })
 }
 
-/// The tokens of the account in use are there, or not. Whether the platform takes them only a start shows.
-fn tokens(store: &dyn SecretStore) -> Finding {
-    match store.get(entries::REFRESH_TOKEN) {
+/// The tokens of the account that a start uses are there, or not. Whether the platform takes them only a start shows.
+fn tokens(input: &Input, store: &Arc<dyn SecretStore>) -> Finding {
+    // An address that cannot be used is said by its own check.
+    let Ok(chosen) = input.chosen() else { return signed_in(&AccountState::SignedOut) };
+    match chosen.vault(Arc::clone(store), &input.folders.state).load() {
+        Ok(Some(tokens)) if tokens.has_run_out(SystemClock.wall(), true) => signed_in(&AccountState::Expired),
         Ok(Some(_)) => signed_in(&AccountState::SignedIn),
         Ok(None) => signed_in(&AccountState::SignedOut),
         Err(fault) => Finding::fail("sign_in", &words::SIGN_IN_UNREADABLE, &[("why", &fault)]),

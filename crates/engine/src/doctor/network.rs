@@ -17,21 +17,33 @@ use crate::probe::{self, Step, StepState};
 const WALK: Duration = Duration::from_secs(20);
 
 pub(super) async fn findings(input: &Arc<Input>, door: &Door) -> Vec<Finding> {
-    let platform = door.snapshot().map(|snapshot| snapshot.account.platform_url.clone());
-    let platform = platform.unwrap_or_else(|| input.config().platform_url);
-    let mut found = way(input, &platform).await;
+    let mut found = match platform(input, door).await {
+        Ok(url) => way(input, &url).await,
+        Err(finding) => vec![finding],
+    };
     found.extend(limit::within(QUICK, "sign_in_ports", "", || vec![ports(SIGN_IN_PORTS)]).await);
     found
 }
 
-async fn way(input: &Input, platform: &str) -> Vec<Finding> {
-    let url = match PlatformUrl::parse(platform) {
-        Ok(url) => url,
-        Err(fault) => {
-            let wrong = Finding::fail("platform", &words::PLATFORM_WRONG, &[("why", &fault)]);
-            return vec![wrong.with_action("open_config")];
+/// The platform of a running engine, or else the one that a start would use.
+async fn platform(input: &Arc<Input>, door: &Door) -> Result<PlatformUrl, Finding> {
+    let parsed = match door.snapshot() {
+        Some(snapshot) => PlatformUrl::parse(&snapshot.account.platform_url),
+        None => {
+            let input = Arc::clone(input);
+            let chosen = tokio::task::spawn_blocking(move || input.chosen().map(|chosen| chosen.platform));
+            match tokio::time::timeout(QUICK, chosen).await {
+                Ok(Ok(chosen)) => chosen,
+                Ok(Err(_)) | Err(_) => return Err(limit::silent("platform", QUICK)),
+            }
         }
     };
+    parsed.map_err(|fault| {
+        Finding::fail("platform", &words::PLATFORM_WRONG, &[("why", &fault)]).with_action("open_config")
+    })
+}
+
+async fn way(input: &Input, url: &PlatformUrl) -> Vec<Finding> {
     let mut found = vec![Finding::info("platform", &words::PLATFORM_NAMED, &[("url", &url.shown())])];
     let config = input.config();
     let settings =
@@ -44,7 +56,7 @@ async fn way(input: &Input, platform: &str) -> Vec<Finding> {
             return found;
         }
     };
-    match tokio::time::timeout(WALK, probe::probe(&url, &net, &SystemClock)).await {
+    match tokio::time::timeout(WALK, probe::probe(url, &net, &SystemClock)).await {
         Ok(steps) => found.extend(steps.iter().filter_map(step)),
         Err(_) => found.push(limit::silent("network", WALK)),
     }
@@ -61,17 +73,27 @@ fn step(step: &Step) -> Option<Finding> {
     };
     let outcome = if state == FindingState::Ok { "ok" } else { "wrong" };
     let check = if step.name == "clock" { "clock" } else { "network" };
-    let params = [("said", step.text.clone()), ("milliseconds", step.took_ms.to_string())];
+    // What is wrong always says what to do.
+    let fix = step.fix.as_deref().or((state != FindingState::Ok).then_some("try again in a minute"));
+    let text = sentence(&step.text);
+    let params = [("said", text.clone()), ("milliseconds", step.took_ms.to_string())];
     Some(Finding {
         check: check.to_owned(),
         state,
-        text: step.text.clone(),
-        // What is wrong always says what to do.
-        fix: step.fix.clone().or_else(|| (state != FindingState::Ok).then(|| "Try again in a minute.".to_owned())),
+        text,
+        fix: fix.map(sentence),
         action: None,
         key: format!("network_{}_{outcome}", step.name),
         params: params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     })
+}
+
+/// Makes a sentence of words that stand in the middle of others elsewhere. Addresses stay as they are.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().filter(|_| !words.split(' ').next().is_some_and(|word| word.contains([':', '.', '/'])));
+    let begun = first.map_or_else(|| words.to_owned(), |first| first.to_uppercase().chain(letters).collect());
+    if begun.ends_with(['.', '!', '?', ')', ':']) { begun } else { begun + "." }
 }
 
 /// How a port is.

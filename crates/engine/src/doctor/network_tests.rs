@@ -66,9 +66,17 @@ fn a_step_is_told_in_its_own_words_and_one_that_was_not_taken_is_not_told() {
 
     let failed = step(&with(StepState::Fail, Some("name its root"))).unwrap();
     assert_eq!((failed.check.as_str(), failed.state), ("network", FindingState::Fail));
-    assert_eq!((failed.key.as_str(), failed.fix.as_deref()), ("network_tls_wrong", Some("name its root")));
-    assert_eq!(failed.params["said"], "the certificate is unknown");
+    assert_eq!((failed.key.as_str(), failed.fix.as_deref()), ("network_tls_wrong", Some("Name its root.")));
+    assert_eq!(failed.params["said"], "The certificate is unknown.");
     assert_eq!(step(&with(StepState::Ok, None)).unwrap().key, "network_tls_ok");
     assert!(step(&with(StepState::Warn, None)).unwrap().fix.is_some());
     assert_eq!(step(&with(StepState::Skipped, None)), None);
+}
+
+#[test]
+fn words_become_a_sentence_and_addresses_stay_as_they_are() {
+    assert_eq!(sentence("the host was not found"), "The host was not found.");
+    assert_eq!(sentence("platform.test:443 answered"), "platform.test:443 answered.");
+    assert_eq!(sentence("https://platform.test (encrypted)"), "https://platform.test (encrypted)");
+    assert_eq!(sentence(""), ".");
 }

@@ -209,6 +209,6 @@ fn read_version(answer: &[u8]) -> Result<String, String> {
     Ok(drawbridge_core::shorten_middle(version, 40))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "powers_tests.rs"]
 mod tests;

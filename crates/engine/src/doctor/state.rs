@@ -9,6 +9,7 @@ use drawbridge_store::config::{ConfigError, FILE_NAME, Loaded};
 use drawbridge_store::settings::Settings;
 
 use super::{Finding, Input, words};
+use crate::accounts::open_book;
 
 /// Below this the log may soon be unable to grow.
 const LOW_BYTES: u64 = 200 * MB;
@@ -121,6 +122,14 @@ pub(super) fn settings(input: &Input) -> Vec<Finding> {
         (None, true) => Finding::warn("settings", &words::SETTINGS_RAISED, &[]).with_action("lower"),
         (None, false) => Finding::ok("settings", &words::SETTINGS_LOWERED, &[]),
     }]
+}
+
+/// The list of further accounts, where it cannot be trusted. Nothing is said of one that can.
+pub(super) fn accounts(input: &Input) -> Vec<Finding> {
+    let trouble = open_book(&input.folders.state).trouble();
+    let finding =
+        |fault| Finding::fail("accounts", &words::ACCOUNTS_BROKEN, &[("why", &fault)]).with_action("open_state_folder");
+    trouble.map(finding).into_iter().collect()
 }
 
 /// How starting at login stands.

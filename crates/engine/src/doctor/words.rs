@@ -61,6 +61,8 @@ words! {
         => "Make room on that disk now; 200 MB and more are fine.";
     DISK_UNKNOWN "disk_unknown": "How much room is left for {path} is not known on this system.";
 
+    ACCOUNTS_BROKEN "accounts_broken": "Further accounts cannot be used: {why}"
+        => "Mend the file, or move it away to begin with an empty list.";
     MANAGED_SET "managed_set": "{organisation} has fixed settings of this computer with {path}: {locked}";
     MANAGED_SET_NAMELESS "managed_set_nameless": "Your organisation has fixed settings of this computer with {path}: {locked}";
     MANAGED_BROKEN "managed_broken": "What an organisation fixed on this computer cannot be used, so nothing may act: {why}"
