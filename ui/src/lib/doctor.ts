@@ -39,7 +39,10 @@ const places = (one: Finding): Record<string, string> => {
   return given;
 };
 /** What was looked at, what was found, what to do: in the person's language, or as the engine said it. */
-export const label = (one: Finding): string => named(`doctor.check.${one.check}`, one.check);
+export const label = (one: Finding): string => {
+  const step = /^network_(\w+)_(?:ok|wrong)$/.exec(one.key)?.[1];
+  return named(`doctor.step.${step}`, named(`doctor.check.${one.check}`, one.check));
+};
 export const said = (one: Finding): string => named(`doctor.said.${one.key}`, one.text, places(one));
 export const fix = (one: Finding): string | null => (one.fix === null ? null : named(`doctor.fix.${one.key}`, one.fix, places(one)));
 
