@@ -98,10 +98,10 @@ async fn a_proxy_that_wants_a_password_says_so_and_ours_is_never_shown() {
     assert!(missing.message.ends_with("it wants a user name and password"), "{missing}");
     assert_eq!(
         missing.remedy.unwrap(),
-        "put them into url under [proxy] in config.toml: http://USER:PASSWORD@HOST:PORT"
+        "put them into url under [proxy] in config.toml (http://USER:PASSWORD@HOST:PORT), then start Drawbridge again"
     );
     assert!(wrong.message.ends_with("it does not accept the user name and password"), "{wrong}");
-    assert_eq!(wrong.remedy.unwrap(), "correct them in url under [proxy] in config.toml");
+    assert_eq!(wrong.remedy.unwrap(), "correct them in url under [proxy] in config.toml, then start Drawbridge again");
 }
 
 #[tokio::test]
@@ -148,7 +148,10 @@ async fn what_is_no_proxy_at_all_is_left_alone() {
         let err = refused(&net).await;
 
         assert_eq!((err.step, err.status), (DialStep::Proxy, None), "{err}");
-        assert_eq!(err.remedy.unwrap(), "check the proxy in url under [proxy] in config.toml");
+        assert_eq!(
+            err.remedy.unwrap(),
+            "check the proxy in url under [proxy] in config.toml; after a change, start Drawbridge again"
+        );
     }
     // Bytes of its own in the tunnel are no business of the platform: nothing is trusted.
     proxy.behave(Manner::Prepend(b"HTTP/1.1 200 OK\r\n\r\nhello".to_vec()));

@@ -20,13 +20,16 @@ use crate::net::{CertificateFacts, NetFault, Proxy, UnknownIssuer, shown_name};
 /// The most names of a certificate that are shown.
 const NAMES_SHOWN: usize = 3;
 const CHECK_INTERNET: &str = "check the internet connection and the platform's address";
+/// What is configured is read once, at the start.
+const AGAIN: &str = "then start Drawbridge again";
 const ASK_PROXY_OWNER: &str = "ask whoever runs the proxy to allow it";
 const PORTAL: &str =
     "if this network has a sign-in page, open it in a browser first; else check the platform's address";
 
 /// A host has no address.
 pub(crate) fn not_found(host: &str, err: &io::Error, proxy: Option<&Proxy>) -> DialError {
-    let why = outside(&err.to_string());
+    let why = err.to_string();
+    let why = outside(why.strip_prefix("failed to lookup address information: ").unwrap_or(&why));
     match proxy {
         None => {
             DialError::new(DialStep::Dns, format!("the host {host} was not found (DNS): {why}")).remedy(CHECK_INTERNET)
@@ -72,9 +75,9 @@ pub(crate) fn proxy_refused(proxy: &Proxy, target: &Target, answer: &Answer) -> 
             )
         }
         407 if proxy.authorization.is_some() => {
-            ("it does not accept the user name and password".to_owned(), format!("correct them in {setting}"))
+            ("it does not accept the user name and password".to_owned(), format!("correct them in {setting}, {AGAIN}"))
         }
-        407 => ("it wants a user name and password".to_owned(), format!("put them into {setting}: {form}")),
+        407 => ("it wants a user name and password".to_owned(), format!("put them into {setting} ({form}), {AGAIN}")),
         403 | 405 => (format!("it does not allow a connection to {place}"), ASK_PROXY_OWNER.to_owned()),
         502..=504 => (
             format!("it cannot reach {place} itself"),
@@ -93,7 +96,7 @@ pub(crate) fn proxy_broken(proxy: &Proxy, why: &str) -> DialError {
 }
 
 fn check_proxy(proxy: &Proxy) -> String {
-    format!("check the proxy in {}", proxy.setting)
+    format!("check the proxy in {}; after a change, start Drawbridge again", proxy.setting)
 }
 
 /// There are no roots to trust.
@@ -161,7 +164,8 @@ fn unknown_issuer(facts: Option<&CertificateFacts>) -> (String, Option<String>) 
         None => "unknown issuer, which this computer does not trust".to_owned(),
     };
     let remedy = "if your organisation or your own platform issued it, name that root certificate in extra_roots under [tls] \
-                  in config.toml, or add it to this computer's trust store; else somebody may be reading along";
+                  in config.toml, or add it to this computer's trust store, then start Drawbridge again; else somebody \
+                  may be reading along";
     (format!("its certificate has an {issuer}"), Some(remedy.to_owned()))
 }
 
