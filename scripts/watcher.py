@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""A tray host for tests: lets programs register their icons and tells which there are. Says "ready" when it is."""
+"""A tray host for tests: lets programs register their icons and tells which there are. Says "ready" when it is, and names each
+icon that registers."""
 import dbus
 import dbus.service
 from dbus.mainloop.glib import DBusGMainLoop
@@ -18,6 +19,7 @@ class Watcher(dbus.service.Object):
         item = sender + service if service.startswith("/") else service + "/StatusNotifierItem"
         self.items.append(item)
         self.StatusNotifierItemRegistered(item)
+        print(item, flush=True)
 
     @dbus.service.method(NAME, in_signature="s")
     def RegisterStatusNotifierHost(self, service):

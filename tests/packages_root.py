@@ -65,7 +65,7 @@ def prepared(kind, suite, deb):
         print(f"packages: making a clean {suite}, once", flush=True)
         words = ["mmdebstrap", "--quiet", "--variant=apt", f"--components={components}", f"--include={','.join(packages)}", suite, part, mirror]
         subprocess.run(words, check=True)
-        for old in folder.glob("system-*.tar"):
+        for old in folder.glob(f"system-*-{'?' * 16}.tar"):
             if old != part:
                 old.unlink()
         part.rename(archive)

@@ -1,7 +1,7 @@
 //! The desktop application in its own process: what it logs, what its processes cost, and pressing its buttons from outside.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,48 @@ use drawbridge_engine::control::Client;
 use drawbridge_store::state_dir::StateDir;
 
 use crate::engine::{Home, Killed, cpu_of, field};
+use crate::table::{Table, Verdict};
 
 /// Nothing that is measured takes longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Runs a part of this program on a desktop of its own, with a tray host or without, and takes over the figures it tells.
+pub(crate) fn elsewhere(table: &mut Table, role: &str, tray: bool) -> anyhow::Result<()> {
+    let output = Command::new(scripts().join("desk.sh"))
+        .arg(std::env::current_exe()?)
+        .arg(role)
+        .env("DESK_TRAY", if tray { "" } else { "none" })
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("no desktop can be made here")?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    for line in told.lines().filter_map(|line| line.strip_prefix("row\t")) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [figure, budget, measured, beside, verdict] = cells.as_slice() else { continue };
+        table.add(*figure, *budget, *measured, *beside, Verdict::named(verdict));
+    }
+    ensure!(output.status.success(), "the measurement on a desktop broke off");
+    Ok(())
+}
+
+/// One figure, for the process outside.
+pub(crate) fn row(figure: &str, budget: &str, measured: &str, beside: &str, verdict: Verdict) {
+    println!("row\t{figure}\t{budget}\t{measured}\t{beside}\t{}", verdict.word());
+}
+
+/// The folder of the desktop's own scripts.
+pub(crate) fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts")
+}
+
+/// The release build of `drawbridge-desktop`, beside this program.
+pub(crate) fn program() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?.with_file_name("drawbridge-desktop");
+    ensure!(program.exists(), "{} is missing: cargo build --release -p drawbridge-desktop", program.display());
+    Ok(program)
+}
 
 /// A running desktop application with the tray alone.
 pub(crate) struct Desktop {
@@ -41,11 +79,9 @@ pub(crate) struct Memory {
 impl Desktop {
     /// Starts it on these folders.
     pub(crate) async fn start(home: &Home, url: &str) -> anyhow::Result<Self> {
-        let program = std::env::current_exe()?.with_file_name("drawbridge-desktop");
-        ensure!(program.exists(), "{} is missing: cargo build --release -p drawbridge-desktop", program.display());
         let log = home.state().with_file_name("desktop.log");
         let file = std::fs::File::create(&log)?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(program()?);
         command.arg("--hidden").env("DRAWBRIDGE_PLATFORM_URL", url).env("NO_COLOR", "1");
         home.environment(&mut command);
         let child = Killed(command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).spawn()?);

@@ -3,6 +3,7 @@
 pub(crate) mod command;
 pub(crate) mod growth;
 pub(crate) mod idle;
+pub(crate) mod package;
 pub(crate) mod raise;
 pub(crate) mod start;
 pub(crate) mod window;

@@ -2,7 +2,7 @@
 //!
 //! Never a test and never shipped: figures belong to the machine they were taken on, so each stands beside what that very
 //! machine can do at best, taken in the same run. The engine is the release build of `drawbridge` in a process of its own.
-//! Words on the command line choose groups of figures: `start idle wire command growth raise window`.
+//! Words on the command line choose groups of figures: `package start idle wire command growth raise window`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for developers that prints a table")]
 #![allow(clippy::cast_precision_loss, reason = "figures are shown with few digits")]
 
@@ -15,7 +15,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use figures::{command, growth, idle, raise, start, window, wire};
+use figures::{command, growth, idle, package, raise, start, window, wire};
 use table::Table;
 
 fn main() -> ExitCode {
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         // As the engine has it, so that the limit is that of the wire and not of another runtime.
         Some(echo::ROLE) => run(tokio::runtime::Builder::new_multi_thread(), echo_role(&words)),
         Some(start::KEYCHAIN_ROLE) => run(tokio::runtime::Builder::new_current_thread(), start::in_session()),
+        Some(package::DESK_ROLE) => run(tokio::runtime::Builder::new_current_thread(), package::on_a_desktop()),
         Some(window::DESK_ROLE) => run(tokio::runtime::Builder::new_current_thread(), window::on_a_desktop()),
         _ => run(tokio::runtime::Builder::new_current_thread(), measure(&words)),
     };
@@ -49,6 +50,9 @@ async fn echo_role(words: &[String]) -> anyhow::Result<()> {
 async fn measure(words: &[String]) -> anyhow::Result<()> {
     let wanted = |group: &str| words.is_empty() || words.iter().any(|word| word == group);
     let mut table = Table::default();
+    if wanted("package") {
+        package::measure(&mut table)?;
+    }
     if wanted("start") {
         start::measure(&mut table).await?;
     }

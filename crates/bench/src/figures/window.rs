@@ -3,18 +3,17 @@
 //!
 //! On a desktop of its own (`scripts/desk.sh`): software rendering, so a graphics card does better.
 
-use std::path::Path;
 use std::pin::pin;
-use std::process::{Command as Program, Stdio};
+use std::process::Command as Program;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use drawbridge_engine::Command;
 use serde_json::{Value, json};
 
 use super::idle::attach;
 use super::wire::read_of;
-use crate::desktop::{Desktop, Memory};
+use crate::desktop::{Desktop, Memory, elsewhere, row};
 use crate::engine::Home;
 use crate::peer::{Link, Peer, request};
 use crate::table::{Table, Times, Verdict, shown};
@@ -32,27 +31,7 @@ const LOAD_PER_STEP: usize = 4;
 const OWN_BUDGET_KIB: u64 = 35 * 1024;
 
 pub(crate) fn measure(table: &mut Table) -> anyhow::Result<()> {
-    let desk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/desk.sh");
-    let output = Program::new(desk)
-        .arg(std::env::current_exe()?)
-        .arg(DESK_ROLE)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("no desktop can be made here")?;
-    let told = String::from_utf8_lossy(&output.stdout);
-    for line in told.lines().filter_map(|line| line.strip_prefix("row\t")) {
-        let cells: Vec<&str> = line.split('\t').collect();
-        let [figure, budget, measured, beside, verdict] = cells.as_slice() else { continue };
-        table.add(*figure, *budget, *measured, *beside, Verdict::named(verdict));
-    }
-    ensure!(output.status.success(), "the measurement on a desktop broke off");
-    Ok(())
-}
-
-/// One figure, for the process outside.
-fn row(figure: &str, budget: &str, measured: &str, beside: &str, verdict: Verdict) {
-    println!("row\t{figure}\t{budget}\t{measured}\t{beside}\t{}", verdict.word());
+    elsewhere(table, DESK_ROLE, true)
 }
 
 /// The part that runs on a desktop.
