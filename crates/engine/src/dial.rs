@@ -4,6 +4,7 @@
 //! upgrade request alone. A proxy sees CONNECT with its own password and then only encrypted bytes. Redirects are not
 //! followed.
 
+pub(crate) mod fetch;
 pub(crate) mod http;
 pub(crate) mod stream;
 pub(crate) mod tunnel;

@@ -25,6 +25,7 @@ mod record;
 mod rule_list;
 mod sessions;
 pub mod token_vault;
+pub mod updates;
 pub mod view;
 
 pub use drawbridge_proto::executor::dialer::Backoff;
