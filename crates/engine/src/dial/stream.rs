@@ -90,7 +90,8 @@ pub(crate) async fn find(
     limit: Duration,
 ) -> Result<Vec<SocketAddr>, DialError> {
     match timeout(limit, tokio::net::lookup_host((host, port))).await {
-        Ok(Ok(found)) => Ok(found.collect()),
+        // What is sent to this computer in clear must not leave it, whatever a resolver says about `localhost`.
+        Ok(Ok(found)) => Ok(found.filter(|one| !net::is_loopback(host) || one.ip().is_loopback()).collect()),
         Ok(Err(err)) => Err(words::not_found(host, &err, proxy)),
         Err(_) => Err(words::not_found(host, &late(limit), proxy)),
     }
