@@ -263,5 +263,6 @@ async fn on_thread(
     limit::within(limit, check, "", move || look(&input)).await
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

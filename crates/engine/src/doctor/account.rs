@@ -81,7 +81,7 @@ fn broken(count: usize, first: &str) -> Finding {
 
 fn without_engine(input: &Input) -> Vec<Finding> {
     match open(input) {
-        Err(finding) => vec![finding],
+        Err(finding) => vec![*finding],
         Ok(store) => {
             let words = match store.place() {
                 SecretPlace::Keychain => &words::SECRETS_KEYCHAIN,
@@ -94,13 +94,13 @@ fn without_engine(input: &Input) -> Vec<Finding> {
 }
 
 /// Opens the place for secrets, or says why not. Never makes a file.
-fn open(input: &Input) -> Result<Arc<dyn SecretStore>, Finding> {
+fn open(input: &Input) -> Result<Arc<dyn SecretStore>, Box<Finding>> {
     const CHECK: &str = "secrets";
     let unusable = |why: &dyn std::fmt::Display| Finding::fail(CHECK, &words::SECRETS_UNUSABLE, &[("why", why)]);
     let state = &input.folders.state;
-    let keychain = secrets::keychain_of(state).map_err(|fault| unusable(&fault))?;
+    let keychain = secrets::keychain_of(state).map_err(|fault| Box::new(unusable(&fault)))?;
     let opened = secrets::open_secrets(state, input.passphrase.clone(), &keychain);
-    opened.map(|store| -> Arc<dyn SecretStore> { store }).map_err(|fault| match fault {
+    let finding = |fault| match fault {
         NoPlaceForSecrets::Nowhere { locked: true, .. } => Finding::fail(CHECK, &words::SECRETS_LOCKED, &[]),
         NoPlaceForSecrets::Nowhere { keychain, .. } if keychain == KeychainFault::NoAnswer.to_string() => {
             Finding::fail(CHECK, &words::SECRETS_SILENT, &[])
@@ -115,7 +115,8 @@ fn open(input: &Input) -> Result<Arc<dyn SecretStore>, Finding> {
             Finding::fail(CHECK, &words::SECRETS_WRONG, &[("path", &path.display())])
         }
         NoPlaceForSecrets::File(fault) => unusable(&fault),
-    })
+    };
+    opened.map(|store| -> Arc<dyn SecretStore> { store }).map_err(|fault| Box::new(finding(fault)))
 }
 
 /// The tokens of the account that a start uses are there, or not. Whether the platform takes them only a start shows.

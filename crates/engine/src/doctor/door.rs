@@ -41,11 +41,8 @@ impl Door {
     }
 
     async fn elsewhere(input: &Input) -> Self {
-        let state = match StateDir::open(&input.folders.state) {
-            Ok(state) => state,
-            // What is wrong with the folder is said by its own check.
-            Err(_) => return Self::Stopped,
-        };
+        // What is wrong with the folder is said by its own check.
+        let Ok(state) = StateDir::open(&input.folders.state) else { return Self::Stopped };
         let mut client = match Client::connect(&state.control_socket()).await {
             Ok(client) => client,
             Err(ControlError::NotRunning) => return Self::Stopped,

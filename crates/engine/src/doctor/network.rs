@@ -19,14 +19,14 @@ const WALK: Duration = Duration::from_secs(20);
 pub(super) async fn findings(input: &Arc<Input>, door: &Door) -> Vec<Finding> {
     let mut found = match platform(input, door).await {
         Ok(url) => way(input, &url).await,
-        Err(finding) => vec![finding],
+        Err(finding) => vec![*finding],
     };
     found.extend(limit::within(QUICK, "sign_in_ports", "", || vec![ports(SIGN_IN_PORTS)]).await);
     found
 }
 
 /// The platform of a running engine, or else the one that a start would use.
-async fn platform(input: &Arc<Input>, door: &Door) -> Result<PlatformUrl, Finding> {
+async fn platform(input: &Arc<Input>, door: &Door) -> Result<PlatformUrl, Box<Finding>> {
     let parsed = match door.snapshot() {
         Some(snapshot) => PlatformUrl::parse(&snapshot.account.platform_url),
         None => {
@@ -34,12 +34,13 @@ async fn platform(input: &Arc<Input>, door: &Door) -> Result<PlatformUrl, Findin
             let chosen = tokio::task::spawn_blocking(move || input.chosen().map(|chosen| chosen.platform));
             match tokio::time::timeout(QUICK, chosen).await {
                 Ok(Ok(chosen)) => chosen,
-                Ok(Err(_)) | Err(_) => return Err(limit::silent("platform", QUICK)),
+                Ok(Err(_)) | Err(_) => return Err(Box::new(limit::silent("platform", QUICK))),
             }
         }
     };
     parsed.map_err(|fault| {
-        Finding::fail("platform", &words::PLATFORM_WRONG, &[("why", &fault)]).with_action("open_config")
+        let wrong = Finding::fail("platform", &words::PLATFORM_WRONG, &[("why", &fault)]);
+        Box::new(wrong.with_action("open_config"))
     })
 }
 

@@ -1,3 +1,5 @@
+#![allow(clippy::print_stderr, reason = "what was skipped is said aloud")]
+
 use super::*;
 
 /// Ports of the system, each free on both families a moment ago.

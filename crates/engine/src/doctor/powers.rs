@@ -209,6 +209,7 @@ fn read_version(answer: &[u8]) -> Result<String, String> {
     Ok(drawbridge_core::shorten_middle(version, 40))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "powers_tests.rs"]
 mod tests;

@@ -95,9 +95,8 @@ pub(super) fn disk(input: &Input) -> Vec<Finding> {
 fn room(place: &Path) -> Finding {
     const CHECK: &str = "disk_space";
     let path = place.display();
-    let free = match disk::free_bytes(place) {
-        Ok(Some(free)) => free,
-        Ok(None) | Err(_) => return Finding::info(CHECK, &words::DISK_UNKNOWN, &[("path", &path)]),
+    let Ok(Some(free)) = disk::free_bytes(place) else {
+        return Finding::info(CHECK, &words::DISK_UNKNOWN, &[("path", &path)]);
     };
     let shown = shown_bytes(free);
     let params: &[(&'static str, &dyn std::fmt::Display)] = &[("free", &shown), ("path", &path)];
