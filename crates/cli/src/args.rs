@@ -96,6 +96,11 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "P")]
         profile: Option<String>,
     },
+    /// Where your sign-in and the audit key rest, and moving them
+    Secrets {
+        #[command(subcommand)]
+        verb: SecretsVerb,
+    },
     /// The audit log
     Audit {
         #[command(subcommand)]
@@ -257,6 +262,39 @@ pub(crate) enum UndoVerb {
         #[arg(long, value_name = "ID", conflicts_with = "numbers")]
         chat: Option<String>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretsVerb {
+    /// Tells where they are
+    Show {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Moves all of them; the old place keeps nothing. Not while Drawbridge runs: its window moves them
+    Move {
+        /// Where to. The passphrase of the file is asked for on the terminal, or comes from `DRAWBRIDGE_KEYCHAIN_PASSPHRASE`
+        to: SecretsPlace,
+    },
+}
+
+/// Where secrets can rest.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SecretsPlace {
+    /// The keychain of this computer
+    Keychain,
+    /// A file that only its passphrase opens
+    File,
+}
+
+impl From<SecretsPlace> for drawbridge_store::secrets::SecretPlace {
+    fn from(place: SecretsPlace) -> Self {
+        match place {
+            SecretsPlace::Keychain => Self::Keychain,
+            SecretsPlace::File => Self::File,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -18,6 +18,7 @@ mod place;
 mod policy;
 mod practice;
 mod running;
+mod secrets;
 mod signals;
 mod start;
 mod status;
@@ -59,6 +60,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Verb::Accounts { json, verb } => block_on(accounts::run(verb, json)),
         Verb::Start(args) => block_on(start::run(args)),
         Verb::Revoke { profile } => block_on(account::revoke(profile)),
+        Verb::Secrets { verb } => block_on(secrets::run(verb)),
         Verb::Audit { verb } => block_on(audit::run(verb)),
         Verb::Policy { verb } => block_on(policy::run(verb)),
         Verb::Config { verb } => configuration::run(&verb),
