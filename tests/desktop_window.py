@@ -244,11 +244,11 @@ class Platform:
 
 
 class Tray:
-    def __init__(self):
+    def __init__(self, item=None):
         self.bus = dbus.SessionBus()
         watcher = self.bus.get_object("org.kde.StatusNotifierWatcher", "/StatusNotifierWatcher")
         read = lambda: watcher.Get("org.kde.StatusNotifierWatcher", "RegisteredStatusNotifierItems", dbus_interface="org.freedesktop.DBus.Properties")
-        self.name, _, path = until("a tray icon", read)[0].partition("/")
+        self.name, _, path = (item or until("a tray icon", read)[0]).partition("/")
         item = self.bus.get_object(self.name, "/" + path)
         menu = item.Get("org.kde.StatusNotifierItem", "Menu", dbus_interface="org.freedesktop.DBus.Properties")
         self.menu = dbus.Interface(self.bus.get_object(self.name, menu), "com.canonical.dbusmenu")
