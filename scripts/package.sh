@@ -31,7 +31,6 @@ configs=(-c packaging/linux.json -c "$work/stage/tauri.json")
 if [ -n "${DRAFT:-}" ]; then
   configs+=(-c '{"bundle":{"linux":{"rpm":{"compression":{"type":"gzip","level":1}}}}}')
 fi
-if [ -n "${TAURI_SIGNING_PRIVATE_KEY:-}" ]; then configs+=(-c packaging/updater.json); fi
 
 bundle() {
   CARGO_TARGET_DIR="$work/target" ui/node_modules/.bin/tauri bundle --ci --bundles "$1" "${configs[@]}"
@@ -71,7 +70,9 @@ for kind in "${bundles[@]}"; do
     appimage)
       if packaging/linux/appimage_tools.sh "$work/target/.tauri"; then
         bundle appimage
-        cp "$work"/target/release/bundle/appimage/*.AppImage* "$out/"
+        cp "$work"/target/release/bundle/appimage/*.AppImage "$out/"
+        # What replaces itself is signed under a name that holds its version; the updater looks at both.
+        if [ -n "${TAURI_SIGNING_PRIVATE_KEY:-}" ]; then packaging/sign.sh "$out"/*.AppImage; fi
       elif [ -n "${PUBLISH:-}" ]; then
         exit 1
       fi

@@ -5,6 +5,7 @@ what becomes of a clean Debian on which the .deb is installed, started, upgraded
 Needs what scripts/setup.sh installs. DESK_BIN names the folder of the built programs, or PACKAGES that of made packages. The part on a Debian of its own needs
 root, or user namespaces with subordinate ids; without them it says so and is left out.
 """
+import base64
 import json
 import os
 import pathlib
@@ -208,17 +209,25 @@ def release_list(scratch):
     """The list that the updater reads names signed packages alone, and there is none where nothing is signed."""
     folder = scratch / "release"
     folder.mkdir()
-    for name in ("drawbridge_0.1.0_amd64.AppImage", "Drawbridge_0.1.0_x64-setup.exe", "Drawbridge_0.1.0_x64_en-US.msi", "drawbridge_0.1.0_amd64.deb"):
+    version = one_version()
+    image = f"drawbridge_{version}_amd64.AppImage"
+    for name in (image, f"Drawbridge_{version}_x64-setup.exe", f"Drawbridge_{version}_x64_en-US.msi", f"drawbridge_{version}_amd64.deb"):
         (folder / name).write_text("")
-    words = [sys.executable, ROOT / "packaging/release.py", "updates", folder, "https://example.test/v0.1.0/"]
+    words = [sys.executable, ROOT / "packaging/release.py", "updates", folder, f"https://example.test/v{version}/"]
     assert "nothing" in run(*words) and not (folder / "latest.json").exists()
-    for name in ("drawbridge_0.1.0_amd64.AppImage", "drawbridge_0.1.0_amd64.deb"):
-        (folder / f"{name}.sig").write_text(f"signature of {name}\n")
+    key = scratch / "key"
+    run(ROOT / "ui/node_modules/.bin/tauri", "signer", "generate", "--ci", "-p", "", "-w", key)
+    environment = os.environ | {"TAURI_SIGNING_PRIVATE_KEY": key.read_text(), "TAURI_SIGNING_PRIVATE_KEY_PASSWORD": ""}
+    run(ROOT / "packaging/sign.sh", folder / image, folder / f"drawbridge_{version}_amd64.deb", env=environment)
+    (folder / "Drawbridge.exe").write_text("")
+    refused = subprocess.run([ROOT / "packaging/sign.sh", folder / "Drawbridge.exe"], env=environment, stderr=subprocess.PIPE, text=True)
+    assert refused.returncode == 1 and "version" in refused.stderr, refused
     run(*words)
     listed = json.loads((folder / "latest.json").read_text())
-    wanted = {"signature": "signature of drawbridge_0.1.0_amd64.AppImage", "url": "https://example.test/v0.1.0/drawbridge_0.1.0_amd64.AppImage"}
-    assert listed["platforms"] == {"linux-x86_64": wanted}, listed
-    assert listed["version"] == one_version() and listed["notes"].strip() and listed["pub_date"].endswith("Z"), listed
+    signature = (folder / f"{image}.sig").read_text().strip()
+    assert f"\tfile:{image}" in base64.b64decode(signature).decode(), "the name is signed along"
+    assert listed["platforms"] == {"linux-x86_64": {"signature": signature, "url": f"https://example.test/v{version}/{image}"}}, listed
+    assert listed["version"] == version and listed["notes"].strip() and listed["pub_date"].endswith("Z"), listed
 
 
 def main():
