@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use drawbridge_engine::CommandError;
 use drawbridge_engine::prefs::{Prefs, PrefsFile};
+use drawbridge_engine::updates::Channel;
 use drawbridge_store::state_dir::StateDir;
 use tokio::sync::watch;
 
@@ -71,6 +72,9 @@ pub(crate) fn from_page(now: &Prefs, wanted: Prefs) -> Result<Prefs, CommandErro
     if !tag(&wanted.language) {
         return Err(bad("a language"));
     }
+    if Channel::from_name(&wanted.update_channel).is_none() {
+        return Err(bad("a kind of updates"));
+    }
     Ok(Prefs {
         zoom: wanted.zoom.clamp(50, 300),
         first_run: wanted.first_run.min(Prefs::FIRST_RUN_STEPS),
@@ -103,6 +107,15 @@ mod tests {
         {
             let wanted = Prefs { theme: theme.to_owned(), language: language.to_owned(), ..Prefs::default() };
             assert_eq!(from_page(&Prefs::default(), wanted).unwrap_err().code, "bad_prefs", "{theme} {language}");
+        }
+    }
+
+    #[test]
+    fn kinds_of_updates_that_cannot_be_are_refused() {
+        let with = |channel: &str| Prefs { update_channel: channel.to_owned(), ..Prefs::default() };
+        assert_eq!(from_page(&Prefs::default(), with("beta")).unwrap().update_channel, "beta");
+        for bad in ["", "nightly", "https://evil.example"] {
+            assert_eq!(from_page(&Prefs::default(), with(bad)).unwrap_err().code, "bad_prefs", "{bad}");
         }
     }
 

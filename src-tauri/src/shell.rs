@@ -170,6 +170,7 @@ fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
         .manage(engine.clone())
         .manage(shell)
         .manage(PrefsDesk::open(&launch.state))
+        .manage(updates::UpdateDesk::new())
         .manage(Births::default())
         .manage(Crashes::default())
         .manage(Rescue::default())
@@ -243,6 +244,7 @@ fn begin(app: &AppHandle, engine: &EngineHandle, hidden: bool) {
     follow_the_tray(app, around::start(app, engine), hidden);
     events::follow(app.clone(), engine.subscribe());
     follow_the_end(app);
+    updates::follow(app);
 }
 
 /// Takes in whether the tray icon can be seen, from the first answer of the desktop on.

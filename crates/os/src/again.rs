@@ -24,7 +24,12 @@ const REPLACED: &str = " (deleted)";
 #[must_use]
 pub fn start_again(args: &[OsString], environment: &[(&str, &str)]) -> std::io::Error {
     use std::os::unix::process::CommandExt as _;
-    match std::env::current_exe().map(|program| file_of(program, Path::exists)) {
+    // An image holds the program; an update may have put a newer image in its place.
+    let program = match crate::installed::image() {
+        Some(image) => Ok(image),
+        None => std::env::current_exe().map(|program| file_of(program, Path::exists)),
+    };
+    match program {
         Ok(program) => std::process::Command::new(program).args(args).envs(environment.iter().copied()).exec(),
         Err(error) => error,
     }

@@ -73,8 +73,7 @@ pub fn kind() -> Kind {
         let beside = |name: &str| exe.parent().is_some_and(|folder| folder.join(name).is_file());
         return on_windows(&exe, beside("uninstall.exe"));
     }
-    let (image, mounted) = (std::env::var_os("APPIMAGE"), std::env::var_os("APPDIR"));
-    if let Some(image) = appimage_of(image.as_deref(), mounted.as_deref(), &exe).filter(|image| image.is_file()) {
+    if let Some(image) = image() {
         return Kind::AppImage(image);
     }
     if is_listed(Path::new(DPKG_LISTS), &exe) {
@@ -84,7 +83,15 @@ pub fn kind() -> Kind {
     if exe.starts_with("/usr") && rpm_knows(&exe) { Kind::Rpm } else { Kind::Other }
 }
 
-/// Returns the image that this program runs from. The variables alone prove nothing: a terminal inside another image passes
+/// Returns the AppImage that this program runs from, if it does.
+#[must_use]
+pub fn image() -> Option<PathBuf> {
+    let exe = std::env::current_exe().ok()?;
+    let (image, mounted) = (std::env::var_os("APPIMAGE"), std::env::var_os("APPDIR"));
+    appimage_of(image.as_deref(), mounted.as_deref(), &exe).filter(|image| image.is_file())
+}
+
+/// Returns the image that a program runs from. The variables alone prove nothing: a terminal inside another image passes
 /// its own on.
 fn appimage_of(image: Option<&OsStr>, mounted: Option<&OsStr>, exe: &Path) -> Option<PathBuf> {
     let (image, mounted) = (Path::new(image?), Path::new(mounted?));

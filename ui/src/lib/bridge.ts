@@ -40,6 +40,11 @@ export interface UpdateView {
   notes: string | null;
   percent: number | null;
   problem: string | null;
+  /** The channel in use: an organisation may have fixed another one than the person chose. */
+  channel: string;
+  /** This build knows where to look, and the page of its releases. */
+  can_check: boolean;
+  has_page: boolean;
 }
 
 export const snapshot = (): Promise<Snapshot> => invoke('snapshot');
