@@ -18,6 +18,7 @@ mod secrets;
 mod start_error;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use drawbridge_caps::shell::Shell;
@@ -138,6 +139,8 @@ struct Core {
     clock: Arc<dyn Clock>,
     account: Account,
     accounts: Arc<Accounts>,
+    /// How many are taking the tokens back just now.
+    leaving: Arc<AtomicUsize>,
     secrets: Arc<secrets::Place>,
     undo: Arc<UndoStore>,
     shared: Arc<Shared>,
@@ -214,7 +217,12 @@ impl Core {
 
     /// Starts the main link if it is wanted: signed in, lowered, not halted, not running.
     fn start_main(&mut self) {
-        let wanted = !self.halted && !self.managed.blocks() && !self.policy.get().raised && self.account.bearer().is_ok();
+        let leaving = self.leaving.load(Ordering::SeqCst) > 0;
+        let wanted = !leaving
+            && !self.halted
+            && !self.managed.blocks()
+            && !self.policy.get().raised
+            && self.account.bearer().is_ok();
         if !wanted || self.main.is_some() {
             if self.main.is_none() && !self.halted {
                 self.board.set_link(LinkView { state: LinkState::Off, reason: None });

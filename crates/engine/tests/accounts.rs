@@ -249,3 +249,26 @@ async fn forgetting_here_ends_the_link_and_leaves_the_platform_as_it_is() {
     assert_eq!(rig.handle.snapshot().account.state, AccountState::SignedOut);
     sign_in(&rig.handle).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_dialled_with_tokens_that_are_being_revoked() {
+    let mut rig = Rig::start(Wish::headless()).await;
+    rig.script.switches(drawbridge_practice::Switches { ignore_revoke: true, ..Default::default() });
+    let dials = |rig: &Rig| rig.script.frames(0).iter().filter(|frame| frame.kind == "HELLO").count();
+    let before = dials(&rig);
+    let handle = rig.handle.clone();
+    let sign_out = tokio::spawn(async move { handle.send(Command::SignOut).await });
+    rig.until(|picture| picture.link.state == LinkState::Off).await;
+
+    // The platform has not answered yet. Neither the person nor a late sign-in may bring the link back meanwhile.
+    rig.handle.send(Command::Connect).await.unwrap();
+    rig.handle.send(Command::SetRaised { raised: true }).await.unwrap();
+    rig.handle.send(Command::SetRaised { raised: false }).await.unwrap();
+    assert_eq!((rig.handle.snapshot().link.state, dials(&rig)), (LinkState::Off, before));
+
+    // Whoever ends the program does not wait for the platform either.
+    rig.stop().await;
+    assert_eq!(sign_out.await.unwrap().unwrap_err().code, "engine_gone");
+    rig.start_again().await;
+    rig.until(|picture| picture.link.state == LinkState::Connected).await;
+}

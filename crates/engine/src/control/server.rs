@@ -167,10 +167,6 @@ async fn run(
         | Command::SetChatPower { .. }
         | Command::SetRule { .. }
         | Command::SettingsAfresh
-        | Command::AddAccount { .. }
-        | Command::UseAccount { .. }
-        | Command::RemoveAccount { .. }
-        | Command::ForgetTokens
         | Command::MoveSecrets { .. }
         | Command::GateUnlock { .. }
         | Command::GateNewFile { .. }
@@ -190,6 +186,11 @@ async fn run(
         | Command::PasteRedirect { .. }
         | Command::CancelSignIn
         | Command::SignOut
+        // Whoever may sign in may sign in elsewhere, and an engine without a window has no other door.
+        | Command::AddAccount { .. }
+        | Command::UseAccount { .. }
+        | Command::RemoveAccount { .. }
+        | Command::ForgetTokens
         | Command::Connect
         | Command::Detach { .. }
         | Command::Forget { .. }

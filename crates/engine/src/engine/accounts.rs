@@ -1,5 +1,8 @@
 //! Accounts by the person's wish: adding, choosing, removing, forgetting tokens here.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::json;
 
 use super::Core;
@@ -7,6 +10,23 @@ use super::aside::{Job, Wait};
 use super::commands::{account_fault, sentence};
 use crate::accounts::ChangeFault;
 use crate::handle::{CommandError, Reply};
+
+/// While one of these lives, tokens are being taken back, and nothing may be dialled with them.
+#[derive(Debug)]
+pub(super) struct Leaving(Arc<AtomicUsize>);
+
+impl Leaving {
+    pub(super) fn begin(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 impl Core {
     pub(super) fn add_account(&self, name: String, platform_url: String, client_id: Option<String>) -> Job {
@@ -56,6 +76,7 @@ impl Core {
 
     /// Drops the tokens here alone. The links go with them.
     pub(super) async fn forget_tokens(&mut self) -> Wait {
+        let leaving = Leaving::begin(&self.leaving);
         self.account.cancel_sign_in();
         self.stop_links().await;
         let (account, journal, still_signed_in) =
@@ -68,6 +89,7 @@ impl Core {
                     Ok(Reply::Done)
                 }
                 Err(fault) => {
+                    drop(leaving);
                     let _ = still_signed_in.send(true).await;
                     Err(account_fault(fault))
                 }

@@ -220,6 +220,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         clock,
         account,
         accounts,
+        leaving: Arc::default(),
         secrets: place,
         undo,
         shared,

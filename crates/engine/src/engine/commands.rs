@@ -6,6 +6,7 @@ use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp};
 use drawbridge_policy::{Network, PolicyState, ShellMode};
 use serde_json::json;
 
+use super::accounts::Leaving;
 use super::answers::answer_fault;
 use super::aside::{Todo, Wait};
 use super::{Core, chat};
@@ -270,7 +271,8 @@ impl Core {
     }
 
     async fn sign_out(&mut self) -> Wait {
-        // The platform closes every link on a revoke, ours included: stop them first.
+        // The platform closes every link on a revoke, ours included: stop them first, and let none begin meanwhile.
+        let leaving = Leaving::begin(&self.leaving);
         self.stop_links().await;
         let (account, still_signed_in) = (self.account.clone(), self.signed_in.0.clone());
         Box::pin(async move {
@@ -283,6 +285,7 @@ impl Core {
                     "The platform did not answer, so you are still signed in. Try again later.",
                 ),
             };
+            drop(leaving);
             let _ = still_signed_in.send(true).await;
             Err(fault)
         })
