@@ -38,6 +38,24 @@ pub fn folder(path: &Path) -> io::Result<FolderFacts> {
     Ok(FolderFacts { writable: !facts.permissions().readonly(), ours: true, open_to_others: false })
 }
 
+/// Tells whether other people on this computer can read a file by its permissions. False where a system has no such bits.
+///
+/// # Errors
+/// The fault of the file system.
+pub fn readable_by_others(path: &Path) -> io::Result<bool> {
+    let facts = std::fs::metadata(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Ok(facts.mode() & 0o044 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = facts;
+        Ok(false)
+    }
+}
+
 /// Returns the bytes that this user may still write at a place, which need not be there yet: then the nearest folder above
 /// counts. None where the system does not tell.
 ///
@@ -84,6 +102,22 @@ mod tests {
 
         assert_eq!(folder(&dir.path().join("file")).unwrap_err().kind(), io::ErrorKind::NotADirectory);
         assert_eq!(folder(&dir.path().join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn who_may_read_a_file_is_told() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "x").unwrap();
+        let with = |mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            readable_by_others(&path).unwrap()
+        };
+
+        assert_eq!([0o600, 0o644, 0o640, 0o604, 0o622].map(with), [false, true, true, true, false]);
+        assert!(readable_by_others(&dir.path().join("none")).is_err());
     }
 
     #[test]
