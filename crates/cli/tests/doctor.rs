@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
 
+use drawbridge_practice::Switches;
 use rig::{Rig, finish, said};
 use serde_json::Value;
 use tokio::process::Command;
@@ -97,6 +98,18 @@ async fn a_platform_that_nobody_serves_is_said_by_step_and_others_stay_fine() {
     assert!(found.of("network").1.contains(&gone.port().to_string()), "{}", found.of("network").1);
     assert_eq!(found.of("secrets").0, "ok");
     assert!(found.0.iter().all(|one| one["check"] != "clock"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_wrong_by_a_day_is_told_with_its_distance() {
+    let rig = Rig::signed_in().await;
+    rig.script.switches(Switches { clock_ahead_s: 86_400, ..Switches::default() });
+
+    let found = look(&rig).await;
+
+    assert_eq!(found.of("clock").0, "fail");
+    assert!(found.of("clock").1.contains("behind the platform's"), "{}", found.of("clock").1);
+    assert_eq!(found.of("network").0, "ok");
 }
 
 #[tokio::test(flavor = "multi_thread")]

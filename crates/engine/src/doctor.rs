@@ -76,6 +76,7 @@ pub const ACTIONS: &[&str] = &[
     "set_aside_settings",
     "copy_install_bubblewrap",
     "copy_install_xdg_utils",
+    "connect",
     "login_start_on",
     "login_start_repair",
 ];
@@ -221,11 +222,15 @@ pub async fn run(input: Input) -> Vec<Finding> {
     let work: Vec<BoxFuture<'_, Vec<Finding>>> = vec![
         on_thread(&input, QUICK, "config", state::configuration).boxed(),
         on_thread(&input, QUICK, "disk_space", state::disk).boxed(),
-        on_thread(&input, QUICK, "settings", state::settings).boxed(),
+        match door.snapshot() {
+            Some(snapshot) => std::future::ready(state::settings_in_use(snapshot)).boxed(),
+            None => on_thread(&input, QUICK, "settings", state::settings).boxed(),
+        },
         std::future::ready(state::managed(&input)).boxed(),
         on_thread(&input, QUICK, "accounts", state::accounts).boxed(),
         on_thread(&input, QUICK, "start_at_login", state::login).boxed(),
         account::findings(&input, &door).boxed(),
+        std::future::ready(network::link(&door)).boxed(),
         network::findings(&input, &door).boxed(),
         powers::browse_roots(&input).boxed(),
         on_thread(&input, QUICK, "confinement", powers::confinement).boxed(),

@@ -6,7 +6,7 @@ import { named } from './text';
 const AREAS = {
   install: ['engine', 'config', 'managed', 'state_folder', 'disk_space', 'settings', 'start_at_login', 'audit_log'],
   account: ['accounts', 'secrets', 'sign_in', 'sign_in_ports', 'browser'],
-  network: ['platform', 'network', 'clock'],
+  network: ['link', 'platform', 'network', 'clock'],
   powers: ['browse_roots', 'bubblewrap', 'name_spaces', 'landlock', 'confinement', 'shells', 'elevation', 'permissions', 'computer_use', 'clipboard', 'local_model', 'local_model_server', 'hardware'],
   desktop: ['display', 'tray', 'notifications', 'hot_key'],
 } as const;
@@ -46,7 +46,5 @@ export const label = (one: Finding): string => {
 export const said = (one: Finding): string => named(`doctor.said.${one.key}`, one.text, places(one));
 export const fix = (one: Finding): string | null => (one.fix === null ? null : named(`doctor.fix.${one.key}`, one.fix, places(one)));
 
-/** What the page does itself, since it has a door of its own for it; all else the shell does by its name. */
-export const DONE_BY_PAGE = ['sign_in', 'lower', 'set_aside_settings', 'login_start_on', 'login_start_repair'];
 /** What needs an engine that runs. */
-export const NEEDS_ENGINE = ['sign_in', 'lower', 'set_aside_settings'];
+export const NEEDS_ENGINE = ['sign_in', 'lower', 'connect', 'set_aside_settings'];

@@ -12,6 +12,7 @@ use super::{Finding, FindingState, Input, QUICK, limit, words};
 use crate::account::{PlatformUrl, SIGN_IN_PORTS};
 use crate::net::{NetConfig, NetSettings};
 use crate::probe::{self, Step, StepState};
+use crate::view::LinkState;
 
 /// The walk has a limit of its own of 15 s.
 const WALK: Duration = Duration::from_secs(20);
@@ -23,6 +24,20 @@ pub(super) async fn findings(input: &Arc<Input>, door: &Door) -> Vec<Finding> {
     };
     found.extend(limit::within(QUICK, "sign_in_ports", "", || vec![ports(SIGN_IN_PORTS)]).await);
     found
+}
+
+/// How the main link of a running engine is. Nothing is said while none is wanted.
+pub(super) fn link(door: &Door) -> Vec<Finding> {
+    const CHECK: &str = "link";
+    let Some(link) = door.snapshot().map(|snapshot| &snapshot.link) else { return Vec::new() };
+    let why = link.reason.clone().unwrap_or_default();
+    match link.state {
+        LinkState::Off => Vec::new(),
+        LinkState::Connected => vec![Finding::ok(CHECK, &words::LINK_UP, &[])],
+        LinkState::Connecting => vec![Finding::info(CHECK, &words::LINK_TRYING, &[])],
+        LinkState::Waiting => vec![Finding::warn(CHECK, &words::LINK_WAITS, &[("why", &why)]).with_action("connect")],
+        LinkState::Halted => vec![Finding::fail(CHECK, &words::LINK_HALTED, &[("why", &why)]).with_action("connect")],
+    }
 }
 
 /// The platform of a running engine, or else the one that a start would use.

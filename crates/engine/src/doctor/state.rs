@@ -10,6 +10,7 @@ use drawbridge_store::settings::Settings;
 
 use super::{Finding, Input, words};
 use crate::accounts::open_book;
+use crate::view::Snapshot;
 
 /// Below this the log may soon be unable to grow.
 const LOW_BYTES: u64 = 200 * MB;
@@ -26,9 +27,17 @@ pub(super) fn configuration(input: &Input) -> Vec<Finding> {
         // The file itself was not looked at: the organisation's policy, which has a check of its own, comes first.
         Err(ConfigError::Managed(_)) => return Vec::new(),
         Err(why) => Finding::fail("config", &words::CONFIG_BROKEN, &[("why", why)]).with_action("open_config"),
+        Ok(loaded) if holds_password(loaded) && disk::readable_by_others(&file).unwrap_or(false) => {
+            Finding::warn("config", &words::CONFIG_OPEN, &[("file", &shown)]).with_action("open_config")
+        }
         Ok(_) if file.exists() => Finding::ok("config", &words::CONFIG_READ, &[("file", &shown)]),
         Ok(_) => Finding::info("config", &words::CONFIG_ABSENT, &[("file", &shown)]),
     }]
+}
+
+/// The address of a proxy may carry a user name and password, before an at sign.
+fn holds_password(loaded: &Loaded) -> bool {
+    loaded.config.proxy.url.as_deref().is_some_and(|url| url.contains('@'))
 }
 
 /// What an organisation has fixed. Nothing is said where none has.
@@ -112,15 +121,34 @@ pub(super) fn shown_bytes(bytes: u64) -> String {
     if bytes < SHOWN_AS_GB_FROM { format!("{} MB", bytes / MB) } else { format!("{} GB", bytes / (1000 * MB)) }
 }
 
+/// The settings as a start would read them.
 pub(super) fn settings(input: &Input) -> Vec<Finding> {
     let state = Settings::peek(&input.folders.state);
-    vec![match (state.broken, state.raised) {
+    vec![settings_finding(state.broken.as_deref(), state.raised)]
+}
+
+/// The settings as a running engine has them, and whatever else stops everything there.
+pub(super) fn settings_in_use(snapshot: &Snapshot) -> Vec<Finding> {
+    match &snapshot.trouble {
+        Some(trouble) if trouble.code == "settings_broken" => {
+            vec![settings_finding(Some(&trouble.message), snapshot.raised)]
+        }
+        Some(trouble) => vec![
+            Finding::fail("engine", &words::ENGINE_TROUBLE, &[("why", &trouble.message)]),
+            settings_finding(None, snapshot.raised),
+        ],
+        None => vec![settings_finding(None, snapshot.raised)],
+    }
+}
+
+fn settings_finding(broken: Option<&str>, raised: bool) -> Finding {
+    match (broken, raised) {
         (Some(why), _) => {
             Finding::fail("settings", &words::SETTINGS_BROKEN, &[("why", &why)]).with_action("set_aside_settings")
         }
         (None, true) => Finding::warn("settings", &words::SETTINGS_RAISED, &[]).with_action("lower"),
         (None, false) => Finding::ok("settings", &words::SETTINGS_LOWERED, &[]),
-    }]
+    }
 }
 
 /// The list of further accounts, where it cannot be trusted. Nothing is said of one that can.

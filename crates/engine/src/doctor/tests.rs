@@ -106,6 +106,23 @@ fn a_configuration_is_read_absent_or_broken() {
 }
 
 #[test]
+fn a_password_of_the_proxy_that_others_can_read_is_warned_of() {
+    let rig = Rig::new();
+    let look = |config: &str, mode: u32| {
+        let input = rig.input(config);
+        std::fs::set_permissions(rig.home.path().join("config/config.toml"), std::fs::Permissions::from_mode(mode)).unwrap();
+        let found = state::configuration(&input);
+        assert!(!format!("{found:?}").contains("hunter2"), "{found:?}");
+        only(&found).0.to_owned()
+    };
+    let with = "[proxy]\nurl = \"http://user:hunter2@proxy.test:3128\"\n";
+
+    assert_eq!(look(with, 0o644), "config_open");
+    assert_eq!(look(with, 0o600), "config_read");
+    assert_eq!(look("[proxy]\nurl = \"http://proxy.test:3128\"\n", 0o644), "config_read");
+}
+
+#[test]
 fn a_state_folder_is_fine_open_missing_or_no_folder() {
     let rig = Rig::new();
     let look = || only(&state::folder(&rig.input(""))).0.to_owned();
@@ -244,6 +261,45 @@ async fn a_log_that_does_not_hold_or_cannot_be_written_is_told() {
     assert_eq!(log(&found).key, "audit_broken");
     assert!(log(&found).text.contains("line 3"));
     assert_eq!((log(&worse).key.as_str(), log(&worse).state), ("audit_not_written", FindingState::Fail));
+}
+
+#[test]
+fn what_stops_a_running_engine_is_told_as_it_is_there() {
+    let notice = |code: &str| Some(crate::view::Notice { code: code.to_owned(), message: "why".to_owned() });
+    let with = |trouble, raised| {
+        state::settings_in_use(&Snapshot { trouble, raised, ..Snapshot::default() })
+            .into_iter()
+            .map(|one| one.key)
+            .collect::<Vec<_>>()
+    };
+
+    assert_eq!(with(None, false), ["settings_lowered"]);
+    assert_eq!(with(None, true), ["settings_raised"]);
+    assert_eq!(with(notice("settings_broken"), false), ["settings_broken"]);
+    assert_eq!(with(notice("audit_unavailable"), false), ["engine_trouble", "settings_lowered"]);
+}
+
+#[tokio::test]
+async fn a_link_that_ended_offers_to_connect_and_one_that_nobody_wants_says_nothing() {
+    use crate::view::{LinkState, LinkView};
+    let rig = Rig::new().with_state();
+    let link = |state| {
+        let picture = Snapshot {
+            link: LinkView { state, reason: Some("the platform ended it".to_owned()) },
+            ..picture(AccountState::SignedIn)
+        };
+        Input { engine: EngineAt::Here(EngineHandle::pair(picture).0), ..rig.input("") }
+    };
+    let mut found = Vec::new();
+    for state in [LinkState::Off, LinkState::Connected, LinkState::Waiting, LinkState::Halted] {
+        found.push(network::link(&Door::open(&link(state)).await));
+    }
+
+    assert_eq!(found[0], []);
+    assert_eq!(only(&found[1]), ("link_up", FindingState::Ok, None));
+    assert_eq!(only(&found[2]), ("link_waits", FindingState::Warn, Some("connect")));
+    assert_eq!(only(&found[3]), ("link_halted", FindingState::Fail, Some("connect")));
+    assert!(found[3][0].text.contains("the platform ended it"));
 }
 
 #[tokio::test]

@@ -34,8 +34,13 @@ words! {
     ENGINE_SILENT "engine_silent": "Drawbridge is running and cannot be asked: {why}"
         => "End Drawbridge and start it again.";
 
+    ENGINE_TROUBLE "engine_trouble": "Everything is refused: {why}"
+        => "Do what that says, then check again.";
+
     CONFIG_READ "config_read": "{file} is read.";
     CONFIG_ABSENT "config_absent": "There is no {file}, so the defaults hold.";
+    CONFIG_OPEN "config_open": "{file} holds the password of the proxy, and its permissions let other people on this computer read it."
+        => "Make the file readable for you alone, or name the proxy in HTTPS_PROXY instead of there.";
     CONFIG_BROKEN "config_broken": "The configuration cannot be used: {why}"
         => "Correct what is named there, or move the file away to use the defaults.";
 
@@ -126,6 +131,12 @@ words! {
     AUDIT_NOT_WRITTEN "audit_not_written": "The audit log cannot be written, so nothing is done."
         => "Make room on the disk and make its folder writable, then start Drawbridge again.";
 
+    LINK_UP "link_up": "Drawbridge is connected to the platform.";
+    LINK_TRYING "link_trying": "Drawbridge is just connecting to the platform.";
+    LINK_WAITS "link_waits": "Drawbridge is not connected to the platform and tries again by itself: {why}"
+        => "See what the way to the platform says below, then try at once.";
+    LINK_HALTED "link_halted": "The connection to the platform has ended and is not made again by itself: {why}"
+        => "Do what that says, then connect.";
     PLATFORM_NAMED "platform_named": "The platform is {url}.";
     PLATFORM_WRONG "platform_wrong": "The address of the platform cannot be used: {why}"
         => "Correct platform_url in the configuration or DRAWBRIDGE_PLATFORM_URL.";
