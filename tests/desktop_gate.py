@@ -61,7 +61,7 @@ def tray_of(number):
 
     def owner(item):
         try:
-            return bus.get_unix_process_id(item.partition("/")[0])
+            return bus.call_blocking("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetConnectionUnixProcessID", "s", (item.partition("/")[0],))
         except dbus.DBusException:
             return None
 
@@ -334,7 +334,7 @@ def quits():
     (state / "secrets.enc").write_text("{}")
     (state / "window.json").write_text('{"first_run": 4}')
     with opened(state) as window:
-        window.sees("A file cannot be trusted")
+        window.sees("Your passphrase is needed")
         assert window.invoke("send", {"command": {"command": "set_raised", "raised": False}}) == "not_started"
         window.push("#gate-quit")
         until("the program has ended", lambda: status(state)[0] == 3)

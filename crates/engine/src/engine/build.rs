@@ -275,6 +275,11 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>, owner: Option<Owner>) -
     let machine_id = machine::machine_id(&folders.state)
         .map_err(|fault| system_fault("could not keep an id for this machine", &fault))?;
     let grant_key = chosen.grant_key(key.bytes());
+    let (settings, stored) = Settings::open_of(&folders.state, chosen.settings_name());
+    let bindings = chosen.bindings(&folders.state)?;
+    let undo = UndoStore::open(&folders.state.join("undo"), clock.clone())
+        .map_err(|fault| StartError::System { what: "the undo store cannot be opened", why: fault.to_string() })?;
+    // Last, since it writes: a start that ends before has changed nothing.
     let log = AuditLog::open(AuditOptions {
         paths: AuditPaths { log: log_path.clone(), state_dir: folders.state.clone() },
         key,
@@ -284,10 +289,6 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>, owner: Option<Owner>) -
         clock: clock.clone(),
         secrets: Some(secrets.clone()),
     })?;
-    let (settings, stored) = Settings::open_of(&folders.state, chosen.settings_name());
-    let bindings = chosen.bindings(&folders.state)?;
-    let undo = UndoStore::open(&folders.state.join("undo"), clock.clone())
-        .map_err(|fault| StartError::System { what: "the undo store cannot be opened", why: fault.to_string() })?;
     let socket_path = state.control_socket();
     let (fixed, in_state) = (options.accounts_fixed, folders.state.clone());
     let accounts = Arc::new(Accounts::new(book, chosen, fixed, configured, in_state, secrets.clone()));
