@@ -110,7 +110,8 @@ fn a_password_of_the_proxy_that_others_can_read_is_warned_of() {
     let rig = Rig::new();
     let look = |config: &str, mode: u32| {
         let input = rig.input(config);
-        std::fs::set_permissions(rig.home.path().join("config/config.toml"), std::fs::Permissions::from_mode(mode)).unwrap();
+        std::fs::set_permissions(rig.home.path().join("config/config.toml"), std::fs::Permissions::from_mode(mode))
+            .unwrap();
         let found = state::configuration(&input);
         assert!(!format!("{found:?}").contains("hunter2"), "{found:?}");
         only(&found).0.to_owned()
