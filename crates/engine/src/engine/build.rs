@@ -277,8 +277,11 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>, owner: Option<Owner>) -
     let grant_key = chosen.grant_key(key.bytes());
     let (settings, stored) = Settings::open_of(&folders.state, chosen.settings_name());
     let bindings = chosen.bindings(&folders.state)?;
-    let undo = UndoStore::open(&folders.state.join("undo"), clock.clone())
-        .map_err(|fault| StartError::System { what: "the undo store cannot be opened", why: fault.to_string() })?;
+    let kept = folders.state.join("undo");
+    let undo = UndoStore::open(&kept, clock.clone()).map_err(|fault| StartError::System {
+        what: "the undo store cannot be opened",
+        why: format!("{}: {fault}", kept.display()),
+    })?;
     // Last, since it writes: a start that ends before has changed nothing.
     let log = AuditLog::open(AuditOptions {
         paths: AuditPaths { log: log_path.clone(), state_dir: folders.state.clone() },
