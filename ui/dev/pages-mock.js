@@ -61,6 +61,15 @@ if (scene === 'trouble') {
   });
   snapshot.powers[0].locked_by = 'config.toml';
 }
+if (scene === 'managed') {
+  const by = 'Example Ltd';
+  Object.assign(snapshot, {
+    managed: { organisation: by, path: '/etc/drawbridge/policy.toml', overruled: ['shell.network'], locked: ['powers.files', 'powers.shell', 'powers.clipboard', 'shell.network', 'browse.roots', 'limits.max_concurrent', 'proxy.url', 'updates.channel'] },
+    shell: { ...snapshot.shell, ceiling: { by, confined_only: true, network: 'loopback' } }, browse_roots: ['/srv/work'],
+  });
+  Object.assign(snapshot.powers[0], { mode: 'off', locked_by: by });
+  Object.assign(snapshot.powers[2], { ceiling: { mode: 'ask_each_time', by } });
+}
 
 let prefs = {
   theme: query.get('theme') ?? 'system', language: query.get('lang') ?? 'en', zoom: Number(query.get('zoom') ?? 100),
@@ -99,6 +108,17 @@ const diagnostics = [
   ...Array.from({ length: 30 }, (_, n) => `2026-11-30T11:45:${String(n + 10)}.123456Z  INFO drawbridge_engine::link: could not connect step=tcp`),
 ].join('\n');
 
+// ?updates=found|current|downloading|failed|link|managed|unknown
+const updateState = query.get('updates') ?? 'idle';
+const newer = ['found', 'downloading', 'failed', 'link'].includes(updateState);
+let update = {
+  installed_as: updateState === 'link' ? 'deb' : 'appimage', way: ['link', 'managed'].includes(updateState) ? updateState : 'own', channel: 'stable', can_check: updateState !== 'unknown', has_page: updateState !== 'unknown',
+  state: { link: 'found', managed: 'idle', unknown: 'idle' }[updateState] ?? updateState, version: newer ? '0.2.0' : null, percent: updateState === 'downloading' ? 42 : null,
+  notes: newer ? 'A question shows its whole command.\nThe tray tells what a chat is doing.\nFixed: a window that stayed blank on some graphics.' : null,
+  problem_code: updateState === 'failed' ? 'bad_signature' : null,
+  problem: updateState === 'failed' ? 'The download is not signed by whoever makes Drawbridge (its signature does not fit), so it was thrown away; do not install it by hand. Nothing was changed, and this version goes on.' : null,
+};
+
 const handlers = { snapshot: [], prefs: [] };
 const callbacks = new Map();
 let next = 1;
@@ -113,6 +133,9 @@ const calls = {
   login_start: () => login,
   set_login_start: ({ on }) => (login = { ...login, on, state: on ? 'on' : 'off', program: null }),
   diagnostics: () => new Promise((done) => setTimeout(() => done(diagnostics), 300)),
+  updates: () => update,
+  check_updates: () => new Promise((done) => setTimeout(() => done((update = { ...update, state: newer ? 'found' : 'current' })), 600)),
+  install_update: () => { update = { ...update, state: 'downloading', percent: 7 }; },
   offer_folder: () => { snapshot.offered_folder = `${home}/Documents/Taxes 2026`; tell('snapshot', { ...snapshot }); return true; },
   send: ({ command }) => {
     switch (command.command) {

@@ -46,6 +46,21 @@ pub enum UpdateFault {
     Place(ReplaceFault),
 }
 
+impl UpdateFault {
+    /// Returns the stable name of what went wrong.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotOffered => "not_offered",
+            Self::Unreachable(_) => "unreachable",
+            Self::BadList(_) => "bad_list",
+            Self::Download(_) => "download",
+            Self::BadSignature(_) => "bad_signature",
+            Self::Place(_) => "place",
+        }
+    }
+}
+
 /// Looks for a version that is newer than `current`, on a channel, for this kind of installation.
 ///
 /// # Errors

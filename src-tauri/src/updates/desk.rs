@@ -27,8 +27,10 @@ pub(crate) struct UpdateView {
     notes: Option<String>,
     /// Percent of the download.
     percent: Option<u8>,
-    /// What went wrong, with what to do.
+    /// What went wrong, with what to do, in English.
     problem: Option<String>,
+    /// Its stable name, for words in the person's language.
+    problem_code: Option<String>,
     /// The channel in use: "stable" or "beta".
     channel: String,
     /// This build knows where to look.
@@ -47,7 +49,7 @@ enum Stand {
     Found,
     Downloading(Option<u8>),
     Ready,
-    Failed(String),
+    Failed(CommandError),
 }
 
 impl Stand {
@@ -116,9 +118,9 @@ impl UpdateDesk {
     pub(crate) async fn view(&self, channel: &str) -> Result<UpdateView, CommandError> {
         let (kind, setting) = (self.kind().await, self.setting().await?);
         let known = self.lock();
-        let (percent, problem) = match &known.stand {
+        let (percent, fault) = match &known.stand {
             Stand::Downloading(percent) => (*percent, None),
-            Stand::Failed(problem) => (None, Some(problem.clone())),
+            Stand::Failed(fault) => (None, Some(fault)),
             Stand::Idle | Stand::Checking | Stand::Current | Stand::Found | Stand::Ready => (None, None),
         };
         Ok(UpdateView {
@@ -128,7 +130,8 @@ impl UpdateDesk {
             version: known.found.as_ref().map(|release| release.version.clone()),
             notes: known.found.as_ref().and_then(|release| release.notes.clone()),
             percent,
-            problem,
+            problem: fault.map(|fault| fault.message.clone()),
+            problem_code: fault.map(|fault| fault.code.clone()),
             channel: chosen(&setting, channel).to_owned(),
             can_check: self.source.list(Channel::Stable).is_some(),
             has_page: self.page().is_some(),
@@ -149,7 +152,7 @@ impl UpdateDesk {
                 known.stand = Stand::Idle;
                 return Err(fault);
             }
-            Err(fault) => known.stand = Stand::Failed(fault.message),
+            Err(fault) => known.stand = Stand::Failed(fault),
         }
         Ok(())
     }
@@ -183,7 +186,7 @@ impl UpdateDesk {
     /// Takes the version that was found. Returns how this copy is installed; the program must start again or end.
     ///
     /// # Errors
-    /// `no_update`, `managed`, `update_busy`, or `update_failed` with what went wrong; nothing was replaced then.
+    /// `no_update`, `managed`, `update_busy`, `configuration`, or one of [`UpdateFault::code`]; nothing was replaced then.
     pub(crate) async fn take(&self) -> Result<Kind, CommandError> {
         let (kind, setting) = (self.kind().await, self.setting().await?);
         allowed(&setting)?;
@@ -199,7 +202,7 @@ impl UpdateDesk {
         };
         self.lock().stand = match &taken {
             Ok(()) => Stand::Ready,
-            Err(fault) => Stand::Failed(fault.message.clone()),
+            Err(fault) => Stand::Failed(fault.clone()),
         };
         taken.map(|()| kind)
     }
@@ -279,7 +282,7 @@ fn told(fault: UpdateFault) -> CommandError {
     if let Some(first) = why.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    CommandError::new("update_failed", format!("{why}. Nothing was changed, and this version goes on."))
+    CommandError::new(fault.code(), format!("{why}. Nothing was changed, and this version goes on."))
 }
 
 #[cfg(test)]

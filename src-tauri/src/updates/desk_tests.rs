@@ -65,12 +65,12 @@ async fn an_organisation_can_take_updates_over_or_fix_the_channel() {
 async fn a_look_that_fails_is_told_to_whoever_asked_and_to_nobody_else() {
     let desk = desk(source(), image(), None);
 
-    assert_eq!(desk.look_quietly("stable").await.unwrap_err().code, "update_failed");
+    assert_eq!(desk.look_quietly("stable").await.unwrap_err().code, "unreachable");
     assert_eq!(view(&desk).await.state, "idle");
 
     desk.look("stable").await.unwrap();
     let seen = view(&desk).await;
-    assert_eq!(seen.state, "failed");
+    assert_eq!((seen.state, seen.problem_code.as_deref()), ("failed", Some("unreachable")));
     let problem = seen.problem.unwrap();
     assert!(
         problem.starts_with("The list of versions could not be read") && problem.ends_with("goes on."),

@@ -40,6 +40,8 @@ export interface UpdateView {
   notes: string | null;
   percent: number | null;
   problem: string | null;
+  /** Its stable name, for words in the person's language. */
+  problem_code: string | null;
   /** The channel in use: an organisation may have fixed another one than the person chose. */
   channel: string;
   /** This build knows where to look, and the page of its releases. */

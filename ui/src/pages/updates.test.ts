@@ -5,7 +5,7 @@ import { snapshot } from '../../dev/snapshot';
 import type { UpdateView } from '../lib/bridge';
 import Updates from './Updates.svelte';
 
-const idle: UpdateView = { installed_as: 'appimage', way: 'own', state: 'idle', version: null, notes: null, percent: null, problem: null, channel: 'stable', can_check: true, has_page: true };
+const idle: UpdateView = { installed_as: 'appimage', way: 'own', state: 'idle', version: null, notes: null, percent: null, problem: null, problem_code: null, channel: 'stable', can_check: true, has_page: true };
 const found: UpdateView = { ...idle, state: 'found', version: '9.1.0', notes: 'Faster.\n<b>Safer.</b>' };
 let called: string[] = [];
 let views: Record<string, UpdateView | Error>;
@@ -16,7 +16,7 @@ beforeEach(() => {
   mockIPC((command) => {
     called.push(command);
     const answer = views[command];
-    if (answer instanceof Error) throw { code: 'update_failed', message: answer.message };
+    if (answer instanceof Error) throw { code: 'bad_signature', message: answer.message };
     return answer ?? null;
   });
 });
@@ -41,11 +41,11 @@ it('looks when it is asked to, and says what is new as plain text', async () => 
 
 it('takes a version only on a click, and shows why it could not', async () => {
   views.updates = found;
-  views.install_update = new Error('The download is not signed by whoever makes Drawbridge. Nothing was changed.');
+  views.install_update = new Error('The download is not signed by whoever makes Drawbridge (its signature does not fit).');
   render(Updates, { shown: snapshot });
   await fireEvent.click(await screen.findByRole('button', { name: 'Install and start again' }));
 
-  expect((await screen.findByRole('alert')).textContent).toContain('not signed');
+  expect((await screen.findByRole('alert')).textContent).toContain('so it was thrown away. Do not install it by hand. Nothing was changed. The download is not signed');
   expect(called.filter((command) => command === 'install_update')).toHaveLength(1);
 });
 

@@ -28,4 +28,10 @@ export const updates = {
   'updates.channel.stable': 'Fertige',
   'updates.channel.beta': 'Auch Testversionen',
   'updates.channel.more': 'Testversionen kommen früher und können kaputt sein.',
+  'updates.problem.unreachable': 'Die Liste der Versionen war nicht zu lesen. Sehen Sie nach dem Netz und versuchen Sie es noch einmal. Es wurde nichts geändert.',
+  'updates.problem.bad_list': 'Die Liste der Versionen ist gerade nicht zu verstehen. Beim nächsten Mal ist sie vielleicht in Ordnung. Es wurde nichts geändert.',
+  'updates.problem.download': 'Die neuere Version konnte nicht geladen werden. Versuchen Sie es später noch einmal. Es wurde nichts geändert.',
+  'updates.problem.bad_signature': 'Was geladen wurde, ist nicht von denen signiert, die Drawbridge machen, und wurde weggeworfen. Installieren Sie es nicht von Hand. Es wurde nichts geändert.',
+  'updates.problem.place': 'Die neuere Version konnte nicht an die Stelle dieser gebracht werden. Holen Sie sie von der Seite der Versionen. Es wurde nichts geändert.',
+  'updates.problem.not_offered': 'Diese Ausgabe kann sich nicht selbst erneuern. Holen Sie die neuere Version dort, wo Sie diese her haben.',
 };

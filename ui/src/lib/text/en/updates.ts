@@ -28,4 +28,10 @@ export const updates = {
   'updates.channel.stable': 'Finished ones',
   'updates.channel.beta': 'Also test versions',
   'updates.channel.more': 'Test versions come earlier and may break.',
+  'updates.problem.unreachable': 'The list of versions could not be read. Look at your network, then try again. Nothing was changed.',
+  'updates.problem.bad_list': 'The list of versions cannot be understood at the moment. The next look may find it mended. Nothing was changed.',
+  'updates.problem.download': 'The newer version could not be downloaded. Try again later. Nothing was changed.',
+  'updates.problem.bad_signature': 'The download is not signed by whoever makes Drawbridge, so it was thrown away. Do not install it by hand. Nothing was changed.',
+  'updates.problem.place': 'The newer version could not be put in the place of this one. Get it from the release page. Nothing was changed.',
+  'updates.problem.not_offered': 'This build cannot take updates by itself. Get the newer version from where you got this one.',
 } as const;
