@@ -44,6 +44,7 @@ check "window" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/p
 check "window: every page and question" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_pages.py
 check "window: keyboard alone" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_keyboard.py
 check "tray, notifications and hot key" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_tray.py
+check "check-up in the window" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_doctor.py
 check "life of the windows" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_life.py
 check "window without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" scripts/desk.sh /usr/bin/python3 tests/desktop_no_tray.py
 check "packages" env DESK_BIN="$CARGO_TARGET_DIR/debug" /usr/bin/python3 tests/packages.py

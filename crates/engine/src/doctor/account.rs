@@ -9,7 +9,7 @@ use drawbridge_store::secrets::{self, NoPlaceForSecrets, SecretFault, SecretFile
 use secrecy::ExposeSecret as _;
 
 use super::door::{Asked, Door};
-use super::{AUDIT, Finding, Input, SECRETS, limit, words};
+use super::{AUDIT, Finding, FindingState, Input, SECRETS, limit, words};
 use crate::account::TokenVault as _;
 use crate::view::{AccountState, Snapshot};
 use crate::{Command, Reply};
@@ -22,8 +22,13 @@ pub(super) async fn findings(input: &Arc<Input>, door: &Door) -> Vec<Finding> {
     let its_input = Arc::clone(input);
     let from_keychain = snapshot.secrets.place != "file";
     let look = move || secrets_in_use(&its_input, from_keychain);
-    let (secrets, audit) =
-        tokio::join!(limit::within(SECRETS, "secrets", "in use", look), audit_by_engine(snapshot, asked));
+    let secrets = limit::within(SECRETS, "secrets", "in use", look).await;
+    // A keychain that is not open would ask the person, and one that does not answer is given up by the engine for good.
+    let audit = if secrets.iter().all(|one| one.state == FindingState::Ok) {
+        audit_by_engine(snapshot, asked).await
+    } else {
+        Finding::info("audit_log", &words::AUDIT_UNTRIED, &[])
+    };
     secrets.into_iter().chain([signed_in(&snapshot.account.state), audit]).collect()
 }
 

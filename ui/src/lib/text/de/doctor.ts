@@ -156,6 +156,7 @@ export const doctor = {
   'doctor.said.audit_later': '{path} entsteht beim ersten Start.',
   'doctor.said.audit_sound': '{path} ist unversehrt: Niemand hat es ohne den Schlüssel verändert.',
   'doctor.said.audit_sound_all': 'Alle {records} Einträge in {files} Dateien sind unversehrt: Niemand hat sie ohne den Schlüssel verändert.',
+  'doctor.said.audit_untried': 'Das Protokoll wurde nicht geprüft, denn ein Teil dessen, was es schützt, liegt am Ort für Geheimnisse.',
   'doctor.said.audit_broken': 'Das Protokoll ist nicht, wie es geschrieben wurde: {count} Befunde, der erste: {first}',
   'doctor.fix.audit_broken': 'Bitte die Dateien aufheben, sie sind Beweise. drawbridge audit verify-all sagt alles.',
   'doctor.said.audit_unreadable': 'Das Protokoll ist nicht lesbar: {why}',
