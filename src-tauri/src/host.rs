@@ -78,6 +78,7 @@ pub async fn start(on_practice: bool) -> Result<Hosted, NoEngine> {
     };
     let state_of_engine = if on_practice { practice::folders(&folders) } else { folders.clone() };
     let state = state_of_engine.state.clone();
+    drawbridge_store::log::keep_in(&state_of_engine.logs);
     match gate::begin(state_of_engine, prepare(folders, platform.clone())).await {
         Ok(begun) => Ok(hosted(begun, platform)),
         Err(OwnerFault::Owned { pid, .. }) => Err(handover::hand_over(&state, pid).await),

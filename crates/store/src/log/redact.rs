@@ -7,7 +7,7 @@ use std::str::CharIndices;
 
 const CLEARED: &str = "<redacted>";
 /// Names that end so hold secrets.
-const SECRET_ENDS: [&str; 18] = [
+const SECRET_ENDS: [&str; 20] = [
     "token",
     "tokens",
     "secret",
@@ -23,8 +23,10 @@ const SECRET_ENDS: [&str; 18] = [
     "credential",
     "credentials",
     "apikey",
-    "_key",
-    "-key",
+    "api_key",
+    "api-key",
+    "audit_key",
+    "private_key",
     "hmac",
 ];
 /// These hold contents.
@@ -287,6 +289,7 @@ mod tests {
             "link state=Halted code=4429",
             "chat 5b0c2f6e-1111-4222-8333-444455556666 on wss://platform.example:8443/ws/local-executor",
             "ok  secrets: they are in the keychain",
+            "ok  hot_key: Ctrl+Alt+Shift+B raises the bridge",
             "took ms=12, left=3: nothing was lost",
             "process exited with 76",
             "a_very_long_name_of_a_function_that_has_no_digits_in_it_at_all",
