@@ -236,6 +236,10 @@ def pages(visit):
     visit.state("rules-change", looks=SOME, prepare=lambda: window.script("document.querySelector('main form')?.scrollIntoView({ block: 'center' })"))
     turn("links")
     visit.state("links")
+    turn("doctor")
+    until("the check-up has ended", lambda: window.script("return document.querySelector('#doctor-again')?.disabled === false"), 90)
+    visit.state("doctor")
+    visit.state("doctor-end", looks=SOME, prepare=lambda: window.script("document.querySelector('main section:last-of-type').scrollIntoView({ block: 'end' })"))
     turn("settings")
     visit.state("settings")
     for number, name in [(3, "folders"), (6, "about")]:
