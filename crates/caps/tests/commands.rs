@@ -380,6 +380,47 @@ async fn confined() {
     assert!(!Path::new(rig.root.path()).join("ran").exists());
 }
 
+/// Tells a copy of this program what becomes of its file.
+const FILE: &str = "COMMANDS_TEST_FILE";
+
+/// A copy of this program whose file is removed, or replaced by an update, while it runs.
+fn without_its_file() {
+    for fate in ["removed", "replaced"] {
+        let place = tempfile::tempdir().unwrap();
+        let program = place.path().join("program");
+        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        // A folder of its own for what the copy leaves there.
+        let output =
+            std::process::Command::new(&program).env(FILE, fate).env("XDG_RUNTIME_DIR", place.path()).output().unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{fate}: {said}");
+        print!("{said}");
+    }
+}
+
+async fn after_an_update(fate: &str) {
+    let rig = Rig::new(ShellMode::Confined);
+    if let Some(why) = rig.shell.sandbox_state().missing() {
+        println!("SKIPPED confined commands of a program whose file was {fate}: {why}");
+        return;
+    }
+    assert_eq!(rig.sh("echo before").await.unwrap().stdout, "before\n");
+    let program = std::env::current_exe().unwrap();
+    std::fs::remove_file(&program).unwrap();
+    if fate == "replaced" {
+        // As an update does it, and what lies there may not even be whole.
+        std::fs::write(&program, "#!/bin/sh\nexit 7\n").unwrap();
+    }
+
+    let out = rig.outside.display();
+    for _ in 0..2 {
+        let said = rig.sh(&format!("echo x > {out}/x; echo after")).await.unwrap();
+        assert_eq!(said.stdout, "after\n", "{}", said.stderr);
+        assert!(!rig.outside.join("x").exists(), "the walls stand as before");
+    }
+    println!("confined, file {fate}: ok");
+}
+
 /// Answers a test runner that asks what is in here: one test, since the parts share this very process.
 fn list_if_asked() -> bool {
     let asked = |word: &str| std::env::args().any(|argument| argument == word);
@@ -398,6 +439,10 @@ fn main() -> ExitCode {
     }
     process::adopt_orphans().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
+    if let Ok(fate) = std::env::var(FILE) {
+        runtime.block_on(after_an_update(&fate));
+        return ExitCode::SUCCESS;
+    }
     runtime.block_on(full());
     println!("full: ok");
     runtime.block_on(swapped(ShellMode::Full));
@@ -406,5 +451,6 @@ fn main() -> ExitCode {
     println!("stubborn: ok");
     runtime.block_on(confined());
     println!("confined: ok");
+    without_its_file();
     ExitCode::SUCCESS
 }

@@ -15,6 +15,8 @@ mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
 #[cfg(target_os = "linux")]
+mod standing;
+#[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other as system;
@@ -37,12 +39,12 @@ pub struct ConfineHelper {
 }
 
 impl ConfineHelper {
-    /// Takes the running program.
+    /// Takes the running program. Once taken it goes on to work after an update has replaced its file, or removed it.
     ///
     /// # Errors
     /// When the system does not tell where it is.
     pub fn current() -> std::io::Result<Self> {
-        Ok(Self { program: std::env::current_exe()? })
+        Ok(Self { program: system::place()? })
     }
 }
 

@@ -13,7 +13,7 @@ use landlock::{
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::pipe::PipeFlags;
 
-use super::{CONFINE_ARGUMENT, CheckedFolder, LayerState, Reach, SandboxState, WallState, Walls};
+use super::{CONFINE_ARGUMENT, CheckedFolder, LayerState, Reach, SandboxState, WallState, Walls, standing};
 use crate::process::{PASSED_NUMBER, Start};
 
 /// Where our own program stands inside the walls, which may hide the place where it really is.
@@ -27,9 +27,15 @@ const LANDLOCK: ABI = ABI::V6;
 const NOT_STARTED: u8 = 126;
 const STOOD: &[u8] = b"+";
 
+/// Returns where this program's file is.
+pub(super) fn place() -> std::io::Result<PathBuf> {
+    standing::place()
+}
+
 pub(super) fn confine(walls: &Walls, start: Start) -> std::io::Result<(Start, OwnedFd)> {
+    let helper = standing::standing(&walls.helper.program)?;
     let (report, told) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    let mut args = outer_arguments(walls);
+    let mut args = outer_arguments(walls, &helper);
     args.extend(["--", HELPER_INSIDE, CONFINE_ARGUMENT].map(OsString::from));
     args.push(PASSED_NUMBER.to_string().into());
     for folder in [&walls.root, &walls.folder] {
@@ -54,7 +60,7 @@ pub(super) fn confine(walls: &Walls, start: Start) -> std::io::Result<(Start, Ow
 }
 
 /// The order matters: each line covers what the lines before it left open.
-fn outer_arguments(walls: &Walls) -> Vec<OsString> {
+fn outer_arguments(walls: &Walls, helper: &Path) -> Vec<OsString> {
     let mut args: Vec<OsString> =
         ["--die-with-parent", "--new-session", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
             .map(OsString::from)
@@ -94,7 +100,7 @@ fn outer_arguments(walls: &Walls) -> Vec<OsString> {
             add(&[word("--tmpfs"), own.as_os_str()]);
         }
     }
-    add(&[word("--ro-bind"), walls.helper.program.as_os_str(), word(HELPER_INSIDE)]);
+    add(&[word("--ro-bind"), helper.as_os_str(), word(HELPER_INSIDE)]);
     args
 }
 

@@ -43,7 +43,8 @@ fn folders_of_ours_are_covered_also_when_home_is_reached_through_a_link() {
         hidden: ["home/config", "home/R/state", "other/state", "missing"].map(|path| base.join(path)).to_vec(),
     };
 
-    let args = outer_arguments(&walls);
+    let helper = Path::new("/bin/true");
+    let args = outer_arguments(&walls, helper);
 
     let covered = after(&args, "--tmpfs");
     assert!(covered.contains(&text("real")) && !covered.contains(&text("real/config")), "{covered:?}");
@@ -52,6 +53,6 @@ fn folders_of_ours_are_covered_also_when_home_is_reached_through_a_link() {
     let (home, root) = (place("--tmpfs", &text("real")), place("--bind", &text("real/R")));
     assert!(home < root && root < place("--tmpfs", &text("real/R/state")), "later lines cover earlier ones");
     assert!(args.contains(&"--unshare-net".into()));
-    let open = outer_arguments(&Walls { reach: Reach::Everything, ..walls });
+    let open = outer_arguments(&Walls { reach: Reach::Everything, ..walls }, helper);
     assert!(!open.contains(&"--unshare-net".into()));
 }

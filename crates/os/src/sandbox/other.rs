@@ -3,13 +3,17 @@
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{LayerState, SandboxState, WallState, Walls};
 use crate::process::Start;
 
 const WHY: &str = "it is built for Linux only; on this system commands can only run with full access";
+
+pub(super) fn place() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
 
 pub(super) fn read_report(_report: &OwnedFd) -> WallState {
     WallState::Missing(Some(WHY.to_owned()))
