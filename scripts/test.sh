@@ -47,6 +47,8 @@ check "tray, notifications and hot key" env DESK_BIN="$CARGO_TARGET_DIR/debug" s
 check "check-up in the window" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_doctor.py
 check "life of the windows" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_life.py
 check "window without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" scripts/desk.sh /usr/bin/python3 tests/desktop_no_tray.py
+check "start at login, diagnostics and copying" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_login.py
+check "start at login without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_login.py
 check "packages" env DESK_BIN="$CARGO_TARGET_DIR/debug" /usr/bin/python3 tests/packages.py
 # Advisories need the network, which not every machine has: `cargo deny check advisories` by hand.
 check "dependencies" cargo deny --locked check licenses bans sources
