@@ -50,6 +50,11 @@ const snapshot = {
 };
 if (scene === 'empty') Object.assign(snapshot, { chats: [], rules: [], activity: [] });
 if (scene === 'signed_out') Object.assign(snapshot, { chats: [], rules: [], activity: [], account: { ...snapshot.account, state: 'signed_out' }, link: { state: 'off', reason: null } });
+const kept = (id, name, more = {}) => ({ id, name, platform_url: `https://${id}.example`, client_id: 'autogpt-local-executor', active: false, signed_in: false, fixed: false, ...more });
+if (['accounts', 'expired', 'refused', 'elsewhere', 'fixed'].includes(scene)) snapshot.accounts.push(kept('work', 'Work', { signed_in: true, client_id: 'desk-7' }), kept('home-lab', 'Home lab'));
+if (scene === 'expired' || scene === 'refused') Object.assign(snapshot, { account: { ...snapshot.account, state: scene, problem: 'In the words of the engine.', problem_code: scene === 'expired' ? 'sign_in_expired' : 'sign_in_cut_off' }, link: { state: 'halted', reason: null } });
+if (scene === 'elsewhere') Object.assign(snapshot, { account: { ...snapshot.account, state: 'signed_out', problem: 'In the words of the engine.', problem_code: 'other_platform', kept_for: 'https://other.example' }, link: { state: 'off', reason: null } });
+if (scene === 'fixed') snapshot.accounts_fixed = 'run';
 if (scene === 'signing_in') Object.assign(snapshot, { chats: [], account: { ...snapshot.account, state: 'signing_in', authorize_url: 'https://platform.agpt.co/authorize?client_id=autogpt-local-executor&state=4c1f0a&code_challenge=9bX2&scope=local' } });
 if (scene === 'raised') Object.assign(snapshot, { raised: true, last_raise: { at_ms: now, stored_ms: 3, ended_ms: 84 }, chats: snapshot.chats.map((one) => ({ ...one, active: false, in_flight: 0, link: 'off' })) });
 if (scene === 'trouble') {

@@ -169,6 +169,10 @@ impl AccountError {
 fn tell(view: &mut AccountView, problem: Option<&AccountError>) {
     view.problem = problem.map(ToString::to_string);
     view.problem_code = problem.map(|err| err.code().to_owned());
+    view.kept_for = match problem {
+        Some(AccountError::OtherPlatform { kept, .. }) => Some(kept.clone()),
+        Some(_) | None => None,
+    };
 }
 
 /// The OAuth error is text from outside.
@@ -245,6 +249,7 @@ impl Account {
             authorize_url: None,
             problem: None,
             problem_code: None,
+            kept_for: None,
         };
         let account = Self(Arc::new(Inner {
             exchange: Exchange { platform, client_id, net },

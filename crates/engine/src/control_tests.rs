@@ -55,6 +55,7 @@ fn snapshot() -> Snapshot {
             authorize_url: None,
             problem: None,
             problem_code: None,
+            kept_for: None,
         },
         link: LinkView { state: LinkState::Connected, reason: None },
         chats: Vec::new(),

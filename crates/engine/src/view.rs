@@ -271,6 +271,10 @@ pub struct AccountView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub problem_code: Option<String>,
+    /// Whom the tokens are for that are kept and not used, if there are such, safe to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub kept_for: Option<String>,
 }
 
 /// State of a connection.

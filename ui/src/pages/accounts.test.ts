@@ -149,9 +149,9 @@ it('forgets on this computer apart from signing out, and says what that leaves',
 });
 
 it('offers to forget a sign-in for another platform, and nothing to forget when there is none', () => {
-  const problem = 'the sign-in that is kept here is for https://other.example';
-  const { unmount } = render(Account, { shown: with_({ state: 'signed_out', problem, problem_code: 'other_platform' }) });
-  expect(screen.getByRole('alert').textContent).toBe(problem);
+  const kept = { problem: 'in the engine’s words', problem_code: 'other_platform', kept_for: 'https://other.example' };
+  const { unmount } = render(Account, { shown: with_({ state: 'signed_out', ...kept }) });
+  expect(screen.getByRole('alert').textContent).toContain('is for https://other.example, so it is not used');
   expect(button('Forget on this computer…')).toBeTruthy();
   unmount();
 
@@ -182,6 +182,12 @@ it('copies the link by the page, else by the program, else marks it', async () =
   await fireEvent.click(button('Copy link'));
   await vi.waitFor(() => expect(document.activeElement).toBe(document.getElementById('authorize-url')));
   expect(button('Copy link')).toBeTruthy();
+});
+
+it('shows as a sentence what it has no words for', () => {
+  render(Account, { shown: with_({ problem: 'the platform cannot be reached: connecting failed', problem_code: 'platform_unreachable' }) });
+
+  expect(screen.getByRole('alert').textContent).toBe('The platform cannot be reached: connecting failed.');
 });
 
 it('tells what went wrong in the person’s language', () => {

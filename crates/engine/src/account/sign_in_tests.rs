@@ -137,6 +137,30 @@ async fn a_port_that_somebody_else_has_on_either_family_is_passed_over() {
 }
 
 #[tokio::test]
+async fn ports_of_which_somebody_has_one_family_each_are_all_taken() {
+    let turn = ports_turn().await;
+    if TcpListener::bind(("::1", *PORTS.start())).await.is_err() {
+        println!("skipped: this machine has no IPv6 loopback");
+        return;
+    }
+    let account = account("http://127.0.0.1:9", &Arc::default()).await;
+    for only in [&["::1"][..], &["127.0.0.1", "::1"][..]] {
+        let mut taken = Vec::new();
+        for (at, port) in PORTS.enumerate() {
+            taken.push(TcpListener::bind((only[at % only.len()], port)).await.unwrap());
+        }
+
+        assert_eq!(account.sign_in().await.unwrap_err(), AccountError::PortsTaken, "{only:?}");
+
+        // One of them free again is enough.
+        drop(taken.pop());
+        let attempt = account.sign_in().await.unwrap();
+        assert!(attempt.authorize_url().contains(&PORTS.end().to_string()));
+    }
+    drop(turn);
+}
+
+#[tokio::test]
 async fn without_a_free_port_the_sign_in_says_so() {
     let turn = ports_turn().await;
     let mut taken = Vec::new();
@@ -237,4 +261,19 @@ async fn a_second_attempt_takes_over_from_the_first() {
 
     end.await.unwrap().unwrap();
     assert_eq!(started.account.view().state, AccountState::SignedIn);
+}
+
+#[tokio::test]
+async fn cancel_frees_the_port_at_once_also_while_a_browser_holds_a_connection() {
+    let started = start(&[]).await;
+    let mut view = started.account.subscribe();
+    let browser = TcpStream::connect(("127.0.0.1", started.port)).await.unwrap();
+
+    started.account.cancel_sign_in();
+
+    let told = view.wait_for(|view| view.state == AccountState::SignedOut).await.unwrap().clone();
+    assert_eq!(told.problem_code.as_deref(), Some("cancelled"));
+    TcpListener::bind(("127.0.0.1", started.port)).await.unwrap();
+    drop(browser);
+    assert_eq!(started.end.await.unwrap(), Err(AccountError::Cancelled));
 }

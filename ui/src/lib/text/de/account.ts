@@ -13,6 +13,7 @@ export const account = {
   'account.forget.no': 'Behalten',
   'account.forget.sure': 'Das verwirft die Anmeldung nur auf diesem Computer, auch ohne Netz. Die Plattform lässt sie weiter gelten, bis sie abläuft. Soll sie auch dort enden, melden Sie sich stattdessen ab.',
   'account.forget.sure.useless': 'Das verwirft die Anmeldung, die auf diesem Computer liegt. Falls die Plattform sie noch gelten lässt, dann bis sie abläuft.',
+  'account.problem.other_platform': 'Die Anmeldung, die hier liegt, ist für {kept} und wird daher nicht verwendet. Melden Sie sich hier an, das ersetzt sie, oder kehren Sie zur anderen Plattform zurück.',
   'account.problem.cancelled': 'Die Anmeldung wurde abgebrochen. Es wurde nichts gespeichert.',
   'account.problem.denied': 'Die Plattform hat den Zugang nicht erlaubt, daher wurde nichts gespeichert. Beginnen Sie neu, wenn Sie anders antworten möchten.',
   'account.problem.timed_out': 'Niemand hat die Anmeldung innerhalb von 5 Minuten abgeschlossen, daher wurde nichts gespeichert. Beginnen Sie neu.',

@@ -13,6 +13,7 @@ export const account = {
   'account.forget.no': 'Keep it',
   'account.forget.sure': 'This drops the sign-in on this computer alone, also without a network. The platform still honours it until it ends. To take it back there too, sign out instead.',
   'account.forget.sure.useless': 'This drops the sign-in that is kept on this computer. Should the platform still honour it, it does so until it ends.',
+  'account.problem.other_platform': 'The sign-in that is kept here is for {kept}, so it is not used. Sign in here, which replaces it, or go back to the other platform.',
   'account.problem.cancelled': 'The sign-in was cancelled. Nothing was stored.',
   'account.problem.denied': 'The platform did not give access, so nothing was stored. Start again if you want to change your answer.',
   'account.problem.timed_out': 'Nobody finished the sign-in page within 5 minutes, so nothing was stored. Start it again.',
