@@ -228,6 +228,7 @@ pub async fn run(input: Input) -> Vec<Finding> {
         },
         std::future::ready(state::managed(&input)).boxed(),
         on_thread(&input, QUICK, "accounts", state::accounts).boxed(),
+        on_thread(&input, QUICK, "installation", state::installation).boxed(),
         on_thread(&input, QUICK, "start_at_login", state::login).boxed(),
         account::findings(&input, &door).boxed(),
         std::future::ready(network::link(&door)).boxed(),

@@ -1,10 +1,11 @@
 /** The check-up: what belongs together, what comes first, and how a finding is said. No page and no call. */
 import type { Finding } from '../generated/types';
+import { keyNames } from './format';
 import { named } from './text';
 
 /** Checks by area, in the order in which a person asks for them. What is in no area comes last. */
 const AREAS = {
-  install: ['engine', 'config', 'managed', 'state_folder', 'disk_space', 'settings', 'start_at_login', 'audit_log'],
+  install: ['engine', 'installation', 'config', 'managed', 'state_folder', 'disk_space', 'settings', 'start_at_login', 'audit_log'],
   account: ['accounts', 'secrets', 'sign_in', 'sign_in_ports', 'browser'],
   network: ['link', 'platform', 'network', 'clock'],
   powers: ['browse_roots', 'bubblewrap', 'name_spaces', 'landlock', 'confinement', 'shells', 'elevation', 'permissions', 'computer_use', 'clipboard', 'local_model', 'local_model_server', 'hardware'],
@@ -35,7 +36,7 @@ export function fine(findings: Finding[]): Group[] {
 
 const places = (one: Finding): Record<string, string> => {
   const given: Record<string, string> = { fix: one.fix ?? '' };
-  for (const [name, value] of Object.entries(one.params)) if (value !== undefined) given[name] = value;
+  for (const [name, value] of Object.entries(one.params)) if (value !== undefined) given[name] = name === 'keys' ? keyNames(value) : value;
   return given;
 };
 /** What was looked at, what was found, what to do: in the person's language, or as the engine said it. */

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use drawbridge_os::autostart::{self, State};
 use drawbridge_os::disk;
+use drawbridge_os::installed;
 use drawbridge_store::config::{ConfigError, FILE_NAME, Loaded};
 use drawbridge_store::settings::Settings;
 
@@ -151,6 +152,29 @@ fn settings_finding(broken: Option<&str>, raised: bool) -> Finding {
     }
 }
 
+/// How this copy came onto the computer, and whether its file is still there.
+pub(super) fn installation(_input: &Input) -> Vec<Finding> {
+    let exe = std::env::current_exe().unwrap_or_default();
+    vec![installation_finding(&installed::kind(), &exe)]
+}
+
+fn installation_finding(kind: &installed::Kind, exe: &Path) -> Finding {
+    const CHECK: &str = "installation";
+    if !exe.is_file() {
+        return Finding::warn(CHECK, &words::PROGRAM_GONE, &[]);
+    }
+    match kind {
+        installed::Kind::AppImage(image) => {
+            Finding::info(CHECK, &words::INSTALLED_IMAGE, &[("path", &image.display())])
+        }
+        installed::Kind::Deb => Finding::info(CHECK, &words::INSTALLED_PACKAGE, &[("kind", &"deb")]),
+        installed::Kind::Rpm => Finding::info(CHECK, &words::INSTALLED_PACKAGE, &[("kind", &"rpm")]),
+        installed::Kind::Dmg(folder) => Finding::info(CHECK, &words::INSTALLED_IMAGE, &[("path", &folder.display())]),
+        installed::Kind::Nsis | installed::Kind::Msi => Finding::info(CHECK, &words::INSTALLED_INSTALLER, &[]),
+        installed::Kind::Other => Finding::info(CHECK, &words::INSTALLED_OTHER, &[("path", &exe.display())]),
+    }
+}
+
 /// The list of further accounts, where it cannot be trusted. Nothing is said of one that can.
 pub(super) fn accounts(input: &Input) -> Vec<Finding> {
     let trouble = open_book(&input.folders.state).trouble();
@@ -183,3 +207,7 @@ fn login_finding(report: &autostart::Report) -> Finding {
         State::Foreign => Finding::warn(CHECK, &words::LOGIN_FOREIGN, &[place]),
     }
 }
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

@@ -265,6 +265,41 @@ async fn a_log_that_does_not_hold_or_cannot_be_written_is_told() {
 }
 
 #[test]
+fn what_an_organisation_has_fixed_is_told_and_a_policy_that_cannot_be_trusted_too() {
+    use std::os::unix::fs::MetadataExt as _;
+    let rig = Rig::new();
+    let owner = rig.home.path().metadata().unwrap().uid();
+    let place = SystemFile::policy_below(rig.home.path(), owner);
+    let folder = place.path().parent().unwrap().to_owned();
+    drawbridge_os::private::create_folder(&folder).unwrap();
+    let look = |policy: &str| {
+        std::fs::write(place.path(), policy).unwrap();
+        let config_dir = rig.home.path().join("config");
+        let layers = ConfigLayers {
+            config_dir: &config_dir,
+            env: &|_| None,
+            flags: FlagOverrides::default(),
+            managed: place.clone(),
+        };
+        let input = Input { config: Config::load(&layers), ..rig.input("") };
+        (state::managed(&input), state::configuration(&input))
+    };
+
+    let (named, _) = look("organisation = \"ACME\"\n[updates]\nenabled = false\n");
+    let (nameless, _) = look("[updates]\nenabled = false\n");
+    let (broken, config) = look("[updats]\n");
+
+    assert_eq!(only(&named), ("managed_set", FindingState::Info, None));
+    assert_eq!(named[0].params["organisation"], "ACME");
+    assert!(named[0].text.contains("updates.enabled"), "{}", named[0].text);
+    assert_eq!(only(&nameless).0, "managed_set_nameless");
+    assert_eq!(only(&broken), ("managed_broken", FindingState::Fail, None));
+    assert_eq!(config, []);
+    std::fs::remove_file(place.path()).unwrap();
+    assert_eq!(state::managed(&rig.input("")), []);
+}
+
+#[test]
 fn what_stops_a_running_engine_is_told_as_it_is_there() {
     let notice = |code: &str| Some(crate::view::Notice { code: code.to_owned(), message: "why".to_owned() });
     let with = |trouble, raised| {

@@ -66,11 +66,17 @@ words! {
         => "Make room on that disk now; 200 MB and more are fine.";
     DISK_UNKNOWN "disk_unknown": "How much room is left for {path} is not known on this system.";
 
+    INSTALLED_IMAGE "installed_image": "Drawbridge runs from {path}.";
+    INSTALLED_PACKAGE "installed_package": "Drawbridge was installed by a package ({kind}) of this system.";
+    INSTALLED_INSTALLER "installed_installer": "Drawbridge was installed by its installer.";
+    INSTALLED_OTHER "installed_other": "Drawbridge was unpacked or built by hand: {path}";
+    PROGRAM_GONE "program_gone": "The file of the program that runs here is gone: it was updated or removed meanwhile. Confined commands cannot start."
+        => "Quit Drawbridge. If it was updated, start it again.";
     ACCOUNTS_BROKEN "accounts_broken": "Further accounts cannot be used: {why}"
         => "Mend the file, or move it away to begin with an empty list.";
     MANAGED_SET "managed_set": "{organisation} has fixed settings of this computer with {path}: {locked}";
     MANAGED_SET_NAMELESS "managed_set_nameless": "Your organisation has fixed settings of this computer with {path}: {locked}";
-    MANAGED_BROKEN "managed_broken": "What an organisation fixed on this computer cannot be used, so nothing may act: {why}"
+    MANAGED_BROKEN "managed_broken": "Nothing may act: {why}"
         => "Ask your administrator to mend that file.";
     LOGIN_ON "login_on": "Drawbridge starts when you sign in to this computer ({place}).";
     LOGIN_OFF "login_off": "Drawbridge does not start when you sign in to this computer.";
