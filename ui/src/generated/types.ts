@@ -132,7 +132,11 @@ problem: string | null,
 /**
  * Its stable name.
  */
-problem_code?: string, };
+problem_code?: string, 
+/**
+ * Whom the tokens are for that are kept and not used, if there are such, safe to show.
+ */
+kept_for?: string, };
 
 export type LinkState = "off" | "connecting" | "connected" | "waiting" | "halted";
 
