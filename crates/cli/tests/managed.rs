@@ -128,3 +128,45 @@ async fn a_policy_that_cannot_be_used_lets_nothing_start_and_nothing_is_dialled(
     }
     assert_eq!(rig.script.frames(0).len(), before, "nothing was dialled");
 }
+
+/// Writes another policy on the computer of a running program.
+fn rewrite(pid: u32, policy: &str) {
+    let script = "printf '%s' \"$0\" > /etc/drawbridge/policy.toml";
+    let status = std::process::Command::new("nsenter")
+        .args(["--target", &pid.to_string(), "--mount", "sh", "-c", script, policy])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// The program looks once in thirty seconds, so this takes its time; it waits for what happens and for nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_policy_takes_away_while_the_program_runs_is_gone_at_once_and_a_broken_one_stops_it() {
+    if cannot() {
+        return;
+    }
+    let rig = Rig::signed_in().await;
+    let log = std::fs::File::create(rig.dir.path().join("managed.log")).unwrap();
+    let words = ["start", "--headless", "--enable-shell"];
+    let mut command = on_managed(&rig, "organisation = \"Example Ltd\"\n", "", &words);
+    let mut child = command.stdout(std::process::Stdio::null()).stderr(log).spawn().unwrap();
+    let (pid, machine) = (child.id().unwrap(), within(rig.script.machine()).await);
+    let control = drawbridge_practice::Scope::Control(machine);
+    assert!(rig.hello(&control).to_string().contains("\"shell\""));
+
+    let last = rig.script.frames(0).last().unwrap().n;
+    rewrite(pid, "organisation = \"Example Ltd\"\n[powers]\nshell = \"off\"\n");
+    let hello = within(rig.script.frame(last, |frame| frame.kind == "HELLO" && frame.scope == control)).await;
+    assert!(!hello.text.contains("\"shell\""), "{}", hello.text);
+    let explained = rig.expect(0, &["policy", "explain", "EXECUTE_COMMAND"]).await;
+    assert!(explained.contains("locked_off") && explained.contains("switched off by Example Ltd"), "{explained}");
+
+    rewrite(pid, "[powers]\nfles = \"off\"\n");
+    within(rig.script.connected(&control, false)).await;
+    let explained = rig.expect(0, &["policy", "explain", "FILE_READ"]).await;
+    assert!(explained.contains("deny (locked_off"), "{explained}");
+    let status = rig.expect(0, &["status", "--json"]).await;
+    assert!(status.contains("\"connected\":false"), "{status}");
+
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid.to_string()]).status().unwrap().success());
+    assert_eq!(within(child.wait()).await.unwrap().code(), Some(0));
+}
