@@ -19,7 +19,8 @@ pub(crate) struct LoginStart {
     place: String,
     /// What is odd about it, in words: it starts another program, for example.
     problem: Option<String>,
-    /// "off", "on", "elsewhere", "gone", "disabled", "foreign", "practice" or "unknown": the page has words for each.
+    /// "off", "on", "elsewhere", "gone", "disabled", "foreign", "practice", "no_program", `odd_path` or
+    /// "unknown": the page has words for each.
     state: &'static str,
     /// The program that the entry starts in place of this one, safe to show.
     program: Option<String>,
@@ -67,7 +68,7 @@ fn way() -> Result<Autostart, Fault> {
 fn look() -> LoginStart {
     let report = match way().and_then(|way| way.report()) {
         Ok(report) => report,
-        Err(fault) => return LoginStart::cannot("unknown", Some(fault.to_string())),
+        Err(fault) => return LoginStart::cannot(why_not(&fault), Some(fault.to_string())),
     };
     let shown = |path: &std::path::Path| Some(escape_outside_text(&path.to_string_lossy()));
     let (state, program) = match &report.state {
@@ -79,6 +80,14 @@ fn look() -> LoginStart {
         State::Foreign => ("foreign", None),
     };
     LoginStart { on: state == "on", available: true, place: report.place, problem: report.problem, state, program }
+}
+
+fn why_not(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::NoProgram(_) => "no_program",
+        Fault::OddPath { .. } => "odd_path",
+        Fault::NoHome | Fault::Foreign(_) | Fault::Io { .. } => "unknown",
+    }
 }
 
 fn refused(fault: &Fault) -> CommandError {

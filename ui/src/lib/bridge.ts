@@ -24,7 +24,7 @@ export interface LoginStart {
   /** What is odd about it, in words. */
   problem: string | null;
   /** The page has words for each; `problem` is in English. */
-  state?: 'off' | 'on' | 'elsewhere' | 'gone' | 'disabled' | 'foreign' | 'practice' | 'unknown';
+  state?: 'off' | 'on' | 'elsewhere' | 'gone' | 'disabled' | 'foreign' | 'practice' | 'no_program' | 'odd_path' | 'unknown';
   /** The program that the entry starts in place of this one, safe to show. */
   program?: string | null;
 }

@@ -10,6 +10,8 @@ export const login = {
   'login.disabled': 'Es wurde in den Einstellungen Ihrer Arbeitsfläche ausgeschaltet, darum startet bei der Anmeldung nichts.',
   'login.foreign': '{place} stammt nicht von Drawbridge und bleibt darum, wie es ist. Benennen Sie die Datei um oder entfernen Sie sie, um dies hier einzuschalten.',
   'login.practice': 'Auf der Übungsplattform wird für die nächste Anmeldung nichts eingerichtet. Zurück auf der echten Plattform können Sie es einschalten.',
+  'login.no_program': 'Das lässt sich hier nicht einrichten: Drawbridge läuft von einem Ort, den es bei der nächsten Anmeldung nicht mehr gibt. Installieren Sie es oder starten Sie es von dort, wo es aufbewahrt wird, und kommen Sie dann zurück.',
+  'login.odd_path': 'Das lässt sich hier nicht einrichten: Der Name des Ordners, in dem Drawbridge liegt, hat Zeichen, die ein solcher Eintrag nicht halten kann. Verschieben Sie Drawbridge in einen anderen Ordner.',
   'login.unknown': 'Das lässt sich hier nicht einrichten. {why}',
   'login.repair': 'Dieses starten lassen',
   'error.login_foreign': 'Diesen Eintrag hat ein anderes Programm geschrieben, darum blieb er, wie er ist. Benennen Sie die Datei um oder entfernen Sie sie, dann versuchen Sie es noch einmal.',

@@ -10,6 +10,8 @@ export const login = {
   'login.disabled': 'It was switched off in the settings of your desktop, so nothing starts when you log in.',
   'login.foreign': '{place} was not written by Drawbridge, so it is left alone. Rename or remove that file to switch this on here.',
   'login.practice': 'On the practice platform nothing is set up for the next login. It can be switched on once you are back on the real platform.',
+  'login.no_program': 'This cannot be set up here: Drawbridge runs from a place that will be gone at the next login. Install it or start it from where it is kept, then come back.',
+  'login.odd_path': 'This cannot be set up here: the name of the folder that holds Drawbridge has signs that such an entry cannot hold. Move Drawbridge to another folder.',
   'login.unknown': 'This cannot be set up here. {why}',
   'login.repair': 'Let this one start',
   'error.login_foreign': 'Another program wrote that entry, so it was left alone. Rename or remove the file, then try again.',
