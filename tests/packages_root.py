@@ -19,7 +19,14 @@ HERE = pathlib.Path(__file__).resolve()
 PASSPHRASE = "a passphrase only for this test"
 # What the package only recommends is left out but for what every desktop has: a bus, a font.
 BESIDE = ("dbus-daemon", "dbus-bin", "fonts-dejavu-core", "adwaita-icon-theme")
-MIRRORS = {"debian": ("http://deb.debian.org/debian", "main"), "ubuntu": ("http://archive.ubuntu.com/ubuntu", "main,universe")}
+# With the updates that everybody has, since the package may need what came with them.
+SOURCES = {
+    "debian": (
+        "deb http://deb.debian.org/debian {0} main", "deb http://deb.debian.org/debian {0}-updates main",
+        "deb http://deb.debian.org/debian-security {0}-security main",
+    ),
+    "ubuntu": tuple(f"deb http://archive.ubuntu.com/ubuntu {{0}}{pocket} main universe" for pocket in ("", "-updates", "-security")),
+}
 # Logs, caches and locks of the tools that install.
 OF_THE_TOOLS = re.compile(
     r"^/(proc|sys|dev|tmp|run)/|^/var/(log|cache|backups)/|^/var/lib/(apt|dpkg/(?!info/)|systemd/deb-systemd-user)"
@@ -31,7 +38,7 @@ def run(deb, scratch):
     """Goes into the namespaces and does it all there; says so and does nothing where that is not possible."""
     system = dict(line.rstrip().split("=", 1) for line in open("/etc/os-release") if "=" in line)
     kind, suite = system.get("ID", "").strip('"'), system.get("VERSION_CODENAME", "").strip('"')
-    if kind not in MIRRORS:
+    if kind not in SOURCES:
         return print(f"packages: left out: the part on a clean system is for Debian and Ubuntu, not for {kind}")
     inside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
@@ -54,17 +61,21 @@ def prepared(kind, suite, deb):
     fields = subprocess.run(["dpkg-deb", "-f", deb, "Depends"], check=True, stdout=subprocess.PIPE, text=True).stdout
     needs = fields.strip().split(", ")
     packages = sorted({need.split(" ")[0] for need in needs} | set(BESIDE))
-    mirror, components = MIRRORS[kind]
+    sources = [line.format(suite) for line in SOURCES[kind]]
     # With the versions: an old archive may have the library, but too old a one.
-    key = hashlib.sha256(json.dumps([suite, mirror, sorted(needs), BESIDE]).encode()).hexdigest()[:16]
+    key = hashlib.sha256(json.dumps([sources, sorted(needs), BESIDE]).encode()).hexdigest()[:16]
     folder = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "drawbridge"
     archive = folder / f"system-{suite}-{key}.tar"
     if not archive.exists():
         folder.mkdir(parents=True, exist_ok=True)
         part = archive.with_suffix(f".{os.getpid()}.tar")
         print(f"packages: making a clean {suite}, once", flush=True)
-        words = ["mmdebstrap", "--quiet", "--variant=apt", f"--components={components}", f"--include={','.join(packages)}", suite, part, mirror]
-        subprocess.run(words, check=True)
+        words = ["mmdebstrap", "--quiet", "--variant=apt", f"--include={','.join(packages)}", suite, part, *sources]
+        try:
+            subprocess.run(words, check=True)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
         for old in folder.glob(f"system-*-{'?' * 16}.tar"):
             if old != part:
                 old.unlink()
