@@ -140,6 +140,8 @@ fn open(keychain: &Keychain) {
     other.delete("default/access_token").unwrap();
     assert_eq!(keychain.get("default/access_token"), Ok(None));
     assert_eq!(keychain.probe(), KeychainState::Ready);
+    // What is open need not be asked for.
+    assert_eq!(keychain.ask_to_open(), Ok(KeychainState::Ready));
 }
 
 fn locked(keychain: &Keychain) {
@@ -152,6 +154,9 @@ fn locked(keychain: &Keychain) {
     let refused = keychain.get("default/access_token");
     assert!(refused.is_err(), "{refused:?}");
     assert!(keychain.set("default/access_token", "two").is_err());
+    // Asking the person comes to nothing where nobody can be asked, and says so in time.
+    assert!(keychain.ask_to_open().is_err());
+    assert_eq!(keychain.probe(), KeychainState::Locked);
     assert!(service.get_default_collection().unwrap().is_locked().unwrap());
 }
 
