@@ -488,18 +488,23 @@ impl Account {
 
     /// Says better why the platform refused, where that is known.
     fn judged(&self, err: AccountError, cut_off: bool, tokens: &Tokens) -> AccountError {
-        match err {
-            AccountError::Refused { .. } if tokens.has_run_out(self.0.clock.wall(), false) => AccountError::RunOut,
-            AccountError::Refused { status } if cut_off => AccountError::CutOff { status },
-            other => other,
+        let AccountError::Refused { status } = err else { return err };
+        if tokens.has_run_out(self.0.clock.wall(), false) {
+            AccountError::RunOut
+        } else if cut_off {
+            AccountError::CutOff { status }
+        } else {
+            err
         }
     }
 
     fn show_refresh_fault(&self, err: &AccountError) {
-        let state = match err {
-            AccountError::Refused { .. } | AccountError::CutOff { .. } => AccountState::Refused,
-            AccountError::RunOut => AccountState::Expired,
-            _ => return self.show_problem(err),
+        let state = if *err == AccountError::RunOut {
+            AccountState::Expired
+        } else if matches!(err, AccountError::Refused { .. } | AccountError::CutOff { .. }) {
+            AccountState::Refused
+        } else {
+            return self.show_problem(err);
         };
         self.lock().refused = true;
         self.0.view.send_modify(|view| {

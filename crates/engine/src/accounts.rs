@@ -302,10 +302,13 @@ impl Accounts {
         accounts
     }
 
-    /// Reads anew who is signed in. Blocks.
-    pub(crate) fn look(&self) {
+    /// Reads anew who is signed in, and tells whether that differs from before. Blocks.
+    pub(crate) fn look(&self) -> bool {
         let rows = rows(&self.book, &self.configured, &self.chosen.id, self.secrets.as_ref());
-        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = rows;
+        let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let differs = *known != rows;
+        *known = rows;
+        differs
     }
 
     /// Returns the rows as they were last looked at. `signed_in`: whether the account of this run has tokens now.

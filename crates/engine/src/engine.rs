@@ -294,6 +294,7 @@ impl Core {
         }
         self.mind_control_link().await;
         self.mind_the_policy().await;
+        self.mind_the_accounts();
         let (account, journal) = (self.account.clone(), self.journal.clone());
         tokio::spawn(async move {
             match account.refresh_if_due().await {
@@ -326,6 +327,16 @@ impl Core {
             self.renew_links(true);
         }
         self.board.touch();
+    }
+
+    /// The command line may have signed another account in or out.
+    fn mind_the_accounts(&self) {
+        let (accounts, board) = (self.accounts.clone(), self.board.clone());
+        tokio::task::spawn_blocking(move || {
+            if accounts.book.ids().len() > 1 && accounts.look() {
+                board.touch();
+            }
+        });
     }
 
     /// Chats survive a control link that comes back soon.
