@@ -65,7 +65,9 @@ fn write_facts(text: &mut String, input: &Input) {
     for (name, told) in &input.facts {
         fact(text, name, told);
     }
-    let running = StateDir::open(&input.folders.state).ok().and_then(|state| state.owned_since());
+    // Opening makes the folder, and looking must not.
+    let there = Some(&input.folders.state).filter(|state| state.is_dir());
+    let running = there.and_then(|state| StateDir::open(state).ok()?.owned_since());
     let running = match running.map(|since| SystemTime::now().duration_since(since).unwrap_or_default()) {
         Some(time) => format!("for {}", duration(time)),
         None => "no".to_owned(),

@@ -114,7 +114,9 @@ fn it_tells_what_helps_and_nobodys_names() {
 #[test]
 fn without_an_engine_and_without_a_log_it_says_so() {
     let dir = tempfile::tempdir().unwrap();
-    let text = collect(&Input { snapshot: None, findings: Vec::new(), ..input(dir.path()) });
+    let missing = dir.path().join("never made");
+    let text = collect(&Input { snapshot: None, findings: Vec::new(), ..input(&missing) });
+    assert!(!missing.exists(), "looking makes nothing");
     assert!(text.contains("Running: no") && text.contains("(there is no log)"), "{text}");
     assert!(!text.contains("Chats:"));
 }

@@ -126,8 +126,7 @@ fn without_paths(line: &str) -> String {
 
 /// Where a path ends. One that is quoted may hold blanks, and so may what follows a blank and still has a `/` behind it.
 fn path_end(text: &str) -> usize {
-    let end =
-        text.find(|c: char| matches!(c, '"' | '\'' | '`' | ',' | ';' | ')' | '<' | '>' | '=')).unwrap_or(text.len());
+    let end = text.find(['"', '\'', '`', ',', ';', ')', '<', '>', '=']).unwrap_or(text.len());
     let whole = &text[..end];
     let words = whole.rfind('/').map_or(end, |slash| {
         let tail = &whole[slash..];
@@ -206,7 +205,7 @@ mod tests {
     fn a_name_goes_where_it_is_a_word_and_the_longest_first() {
         let known = [("anna", "<name>"), ("anna's laptop", "<name>"), ("root", "<name>")];
         let mut known: Vec<_> = known.map(|(text, instead)| (text.to_owned(), instead)).to_vec();
-        known.sort_by(|one, other| other.0.len().cmp(&one.0.len()));
+        known.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         let scrub = Scrub { known };
 
         assert_eq!(scrub.clear("anna on anna's laptop, not annabel"), "<name> on <name>, not annabel");
