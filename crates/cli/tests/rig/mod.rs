@@ -39,7 +39,8 @@ pub struct Started {
 
 impl Rig {
     pub async fn new() -> Self {
-        Self::with(PracticeOptions { consent: ConsentMode::Allow, clocks: Clocks::default(), ..Default::default() }).await
+        Self::with(PracticeOptions { consent: ConsentMode::Allow, clocks: Clocks::default(), ..Default::default() })
+            .await
     }
 
     /// A rig with this platform.
