@@ -22,8 +22,7 @@ use crate::policy_cell::PolicyCell;
 use crate::rule_list;
 use crate::sessions::Sessions;
 use crate::view::{
-    CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, ShellCeilingView, ShellView,
-    Snapshot,
+    CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, ShellCeilingView, ShellView, Snapshot,
 };
 
 /// Changes are gathered for so long, so that a flood costs about twenty pictures a second.

@@ -90,3 +90,19 @@ impl Source {
 fn encrypted(address: &str) -> Option<&str> {
     Some(address).filter(|address| address.starts_with("https://") && address.len() > "https://".len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_in_is_either_empty_or_whole() {
+        let source: Source = serde_json::from_str(BUILT_IN).unwrap();
+
+        assert_eq!(source, Source::built_in());
+        if !source.key.is_empty() {
+            assert!(source.can_take(), "the key is no key, or the list has no encrypted address");
+            assert!(source.list(Channel::Beta).is_some() && source.page().is_some());
+        }
+    }
+}
