@@ -191,15 +191,16 @@ pub(crate) async fn open_authorize_page(engine: State<'_, EngineHandle>) -> Resu
         Ok(Err(_)) | Err(_) => None,
     };
     match address {
-        Some(url) => outside::open_in_browser(&url),
+        Some(url) => outside::open_in_browser(&url).await,
         None => Err(CommandError::new("no_sign_in", "No sign-in is under way. Press Sign in first.")),
     }
 }
 
 /// Opens the platform's own page.
 #[tauri::command]
-pub(crate) fn open_platform(engine: State<'_, EngineHandle>) -> Result<(), CommandError> {
-    outside::open_in_browser(&page_address(&engine.snapshot().account.platform_url))
+pub(crate) async fn open_platform(engine: State<'_, EngineHandle>) -> Result<(), CommandError> {
+    let address = page_address(&engine.snapshot().account.platform_url);
+    outside::open_in_browser(&address).await
 }
 
 /// Says which commands a page needs. Ending the program is for the tray alone, removing old audit files for the command

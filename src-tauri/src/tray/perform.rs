@@ -71,10 +71,10 @@ async fn perform(app: &AppHandle, action: Action) -> Result<(), CommandError> {
 async fn sign_in(engine: &EngineHandle) -> Result<(), CommandError> {
     if let Some(url) = &engine.snapshot().account.authorize_url {
         // One is under way; its page may have been closed.
-        return outside::open_in_browser(url);
+        return outside::open_in_browser(url).await;
     }
     if let Reply::AuthorizeUrl { url } = engine.send(Command::SignIn).await? {
-        outside::open_in_browser(&url)?;
+        outside::open_in_browser(&url).await?;
     }
     Ok(())
 }
