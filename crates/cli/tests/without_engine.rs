@@ -41,7 +41,6 @@ fn a_wrong_word_says_so_on_standard_error_and_ends_with_2() {
         &["start", "--session-id", "a/b", "--allowed-root", "/tmp"],
         &["policy", "explain"],
         &["policy", "explain", "FILE_EXPLODE"],
-        &["auth", "--profile", "other"],
     ] {
         let output = drawbridge(home.path(), words);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{words:?}");
