@@ -272,3 +272,21 @@ async fn nothing_is_dialled_with_tokens_that_are_being_revoked() {
     rig.start_again().await;
     rig.until(|picture| picture.link.state == LinkState::Connected).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trial_whose_platform_comes_back_on_another_port_signs_in_anew() {
+    let mut rig = Rig::start(Wish::headless()).await;
+    rig.stop().await;
+    let other = second_platform().await;
+    rig.options_mut().platform_url = other.ws_url();
+    rig.options_mut().accounts_fixed = Some(Fixed::Practice);
+    rig.start_again().await;
+
+    sign_in(&rig.handle).await;
+
+    let now = rig.handle.snapshot();
+    assert_eq!((now.account.state.clone(), now.account.problem.clone()), (AccountState::SignedIn, None));
+    assert_eq!(rig.handle.send(add(&other)).await.unwrap_err().code, "account_fixed");
+    restart(&mut rig).await;
+    rig.until(|picture| picture.link.state == LinkState::Connected).await;
+}
