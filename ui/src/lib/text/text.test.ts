@@ -12,9 +12,13 @@ it('has the same keys in every language', () => {
   expect(Object.keys(de).sort()).toEqual(Object.keys(en).sort());
 });
 
+/** Says what the engine said, in English; another language may have a sentence of its own instead. */
+const passedOn = (text: string) => /^\{(said|fix)\}$/.test(text);
+
 it('names the same places in every language, and leaves no text empty', () => {
   for (const [key, text] of Object.entries(en)) {
-    expect({ key, places: places(german[key] ?? '') }).toEqual({ key, places: places(text) });
+    const own = places(german[key] ?? '');
+    expect({ key, places: own }).toEqual({ key, places: passedOn(text) && own.length === 0 ? [] : places(text) });
     expect({ key, empty: text.trim() === '' || german[key]?.trim() === '' }).toEqual({ key, empty: false });
   }
 });
