@@ -167,7 +167,16 @@ def allows_dialog(program):
     until("the answer", allowed)
 
 
+def no_way_to_a_display():
+    for named, told in (({}, "There is no display here"), ({"DISPLAY": ":9999"}, "cannot be opened")):
+        around = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")} | named
+        around["DRAWBRIDGE_STATE_DIR"] = tempfile.mkdtemp(dir=os.environ["HOME"])
+        ended = subprocess.run([PROGRAMS / "drawbridge-desktop"], env=around, capture_output=True, text=True, timeout=60)
+        assert ended.returncode == 78 and told in ended.stderr and "panicked" not in ended.stderr, (named, ended)
+
+
 def main():
+    no_way_to_a_display()
     tray_only_and_second_start()
     page_dies()
     page_stays_blank()

@@ -149,10 +149,14 @@ where
 #[cfg(not(any(windows, target_vendor = "apple")))]
 fn display() -> Result<(), &'static str> {
     let named = |key| std::env::var_os(key).is_some_and(|value| !value.is_empty());
-    if named("DISPLAY") || named("WAYLAND_DISPLAY") {
-        return Ok(());
+    if !named("DISPLAY") && !named("WAYLAND_DISPLAY") {
+        return Err("There is no display here, so no window can open. Without one, use: drawbridge start --headless");
     }
-    Err("There is no display here, so no window can open. Without one, use: drawbridge start --headless")
+    // The library below ends the whole program where the display does not let it in.
+    gtk::init().map_err(|_| {
+        "The display that DISPLAY or WAYLAND_DISPLAY names cannot be opened, so no window can open. Start Drawbridge from the \
+         desktop that you sit at, or use: drawbridge start --headless"
+    })
 }
 
 /// Tells whether windows and tray icons have a place here: always, on this system.
