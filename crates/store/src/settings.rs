@@ -55,7 +55,8 @@ impl Settings {
     }
 
     /// Reads the settings. Missing ones are the defaults; broken or newer ones set [`PolicyState::broken`]. What holds for
-    /// single chats is that of this account; what holds for those of the others stays in the file.
+    /// single chats is that of this account; what holds for those of the others stays in the file. A broken or newer file that
+    /// says that the bridge is raised is believed in that.
     #[must_use]
     pub fn open_of(state_dir: &Path, account: &str) -> (Self, PolicyState) {
         let path = state_dir.join("settings.json");
@@ -129,8 +130,9 @@ pub fn set_raised(state_dir: &Path, raised: bool) -> Result<(), SettingsFault> {
 
 /// Reads the file for one account; with what the others have, and with why it is broken, if it is.
 fn read(path: &Path, account: &str) -> (PolicyState, Others, Option<String>) {
-    let read = match private::read(path) {
-        Ok(bytes) => parse(&bytes, account),
+    let bytes = private::read(path);
+    let read = match &bytes {
+        Ok(bytes) => parse(bytes, account),
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok((PolicyState::defaults(), Others::new())),
         Err(err) => Err(err.to_string()),
     };
@@ -138,10 +140,19 @@ fn read(path: &Path, account: &str) -> (PolicyState, Others, Option<String>) {
         Ok((state, others)) => (state, others, None),
         Err(why) => {
             let mut state = PolicyState::defaults();
+            state.raised = bytes.is_ok_and(|bytes| tells_of_the_stop(&bytes));
             state.broken = Some(format!("{}: {why}", path.display()));
             (state, Others::new(), Some(why))
         }
     }
+}
+
+/// Whether a file that cannot be trusted still says that the bridge is raised. Believed alone because it allows nothing: else
+/// beginning afresh, or a newer version's file, would lower it behind the person's back.
+fn tells_of_the_stop(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let mut values = text.split("\"raised\"").skip(1).map(str::trim_start);
+    values.any(|rest| rest.strip_prefix(':').is_some_and(|value| value.trim_start().starts_with("true")))
 }
 
 #[cfg(test)]

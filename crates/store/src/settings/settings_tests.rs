@@ -119,6 +119,30 @@ fn broken_or_newer_settings_deny_and_stay_until_the_person_acts() {
     }
 }
 
+#[test]
+fn a_raised_bridge_stays_raised_when_its_settings_break_or_are_a_newer_versions() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("settings.json");
+    set_raised(dir.path(), true).unwrap();
+    let sound = std::fs::read_to_string(&path).unwrap();
+    let newer = sound.replacen("\"v\": 2", "\"v\": 3", 1);
+    assert_ne!(newer, sound);
+    for text in [newer.as_str(), &sound[..60], r#"{"moon":1,"raised" : true}"#] {
+        std::fs::write(&path, text).unwrap();
+
+        let (settings, state) = Settings::open(dir.path());
+
+        assert!(state.raised && state.broken.is_some(), "{text}");
+        assert!(Settings::peek(dir.path()).raised);
+        assert!(set_raised(dir.path(), false).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert!(settings.start_afresh(state.raised, state.raise_count).unwrap().raised);
+    }
+    std::fs::write(&path, sound.replace("\"raised\": true", "\"raised\": false").replace("\"v\": 2", "\"v\": 3"))
+        .unwrap();
+    assert!(!Settings::peek(dir.path()).raised);
+}
+
 /// Changes one thing in a sound file.
 type Damage = fn(&mut Value);
 
