@@ -113,10 +113,11 @@ impl SecretFile {
         }
     }
 
-    /// Removes a draft that a crash in [`SecretFile::create`] left.
+    /// Removes what a crash in [`SecretFile::create`] left: a draft, whole or half written.
     pub(super) fn sweep_draft(state_dir: &Path) {
         let path = Self::path(state_dir);
         if let Ok(_turn) = turn(&path) {
+            private::sweep(&path);
             let _ = std::fs::remove_file(draft_of(&path));
         }
     }

@@ -262,3 +262,16 @@ fn the_file_belongs_to_this_user_alone() {
         assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o077, 0);
     }
 }
+
+#[test]
+fn what_a_killed_move_left_goes_also_when_it_was_half_written() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["secrets.enc.new", ".secrets.enc.new.6e6c5f8c89ee54a4.tmp"] {
+        std::fs::write(dir.path().join(name), "{").unwrap();
+    }
+
+    SecretFile::sweep_draft(dir.path());
+
+    let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["secrets.lock"]);
+}

@@ -248,6 +248,7 @@ impl Secrets {
 
     fn mark(&self, from: Source) -> std::io::Result<()> {
         let bytes = serde_json::to_vec(&Mark { v: MARK_VERSION, from }).map_err(std::io::Error::other)?;
+        private::sweep(&self.mark_path());
         private::replace(&self.mark_path(), &bytes)
     }
 
