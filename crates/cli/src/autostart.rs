@@ -45,26 +45,31 @@ fn tell_of_the_other(around: &Around, kind: Kind) {
 
 pub(crate) fn uninstall(print: bool) -> anyhow::Result<u8> {
     let around = Around::of_process();
-    let (mut removed, mut foreign) = (false, false);
+    let (mut removed, mut left) = (false, false);
     for kind in [Kind::App, Kind::Headless] {
         // Also when the program itself is gone already: the entry is what matters.
         let way = Autostart::left_behind(&around, kind)?;
-        match way.state()? {
-            State::Off => {}
-            State::Foreign => {
-                out::complain(&Fault::Foreign(way.place()).to_string());
-                foreign = true;
+        // What stands in the way of one must not keep the other.
+        let done = match way.state() {
+            Ok(State::Off) => Ok(false),
+            Ok(State::Foreign) => Err(Fault::Foreign(way.place()).into()),
+            Ok(State::On | State::Elsewhere { .. } | State::Gone { .. } | State::Disabled) => {
+                remove(&way, print).map(|()| true)
             }
-            State::On | State::Elsewhere { .. } | State::Gone { .. } | State::Disabled => {
-                remove(&way, print)?;
-                removed = true;
+            Err(fault) => Err(fault.into()),
+        };
+        match done {
+            Ok(done) => removed |= done,
+            Err(fault) => {
+                out::complain(&fault.to_string());
+                left = true;
             }
         }
     }
-    if !removed && !foreign {
+    if !removed && !left {
         out::line("Drawbridge does not start at login")?;
     }
-    Ok(u8::from(foreign))
+    Ok(u8::from(left))
 }
 
 fn remove(way: &Autostart, print: bool) -> anyhow::Result<()> {

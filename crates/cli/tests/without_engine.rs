@@ -176,6 +176,21 @@ fn what_somebody_else_wrote_and_what_cannot_be_written_is_told_and_ends_with_1()
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "systemd units are for Linux")]
+fn what_stands_in_the_way_of_one_entry_does_not_keep_the_other() {
+    let home = tempfile::tempdir().unwrap();
+    let unit = home.path().join("con fig/systemd/user/drawbridge.service");
+    let folder = home.path().join("con fig/autostart/drawbridge.desktop");
+    assert!(drawbridge(home.path(), &["install", "--headless"]).status.success());
+    std::fs::create_dir_all(&folder).unwrap();
+
+    let output = drawbridge(home.path(), &["uninstall"]);
+
+    assert_eq!((output.status.code(), unit.exists(), folder.is_dir()), (Some(1), false, true));
+    assert!(text(&output.stderr).contains("not a regular file"), "{}", text(&output.stderr));
+}
+
+#[test]
 #[cfg(unix)]
 fn practice_prints_its_address_at_once_answers_there_and_ends_in_order() {
     use std::io::{BufRead as _, BufReader};
