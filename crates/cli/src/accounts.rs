@@ -49,7 +49,17 @@ pub(crate) fn of_start(place: &Place) -> anyhow::Result<Chosen> {
 pub(crate) fn kept_for(place: &Place) -> (PathBuf, String) {
     let state = &place.folders.state;
     let book = open_book(state);
-    let fixed = configuration::load(place, FlagOverrides::default()).is_ok_and(|loaded| Fixed::of(&loaded).is_some());
+    let loaded = configuration::load(place, FlagOverrides::default());
+    let (fixed, chosen) = match &loaded {
+        Ok(loaded) => {
+            let fixed = Fixed::of(loaded);
+            (fixed.is_some(), Chosen::of_start(&book, &configured(loaded), fixed).ok())
+        }
+        Err(_) => (false, None),
+    };
+    if let Some(chosen) = chosen {
+        return (chosen.folder(state), chosen.settings_name().to_owned());
+    }
     let id = if fixed { DEFAULT.to_owned() } else { book.in_use() };
     let name = book.get(&id).map_or_else(|| DEFAULT.to_owned(), |account| account.key);
     (folder(state, &id), name)

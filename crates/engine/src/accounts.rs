@@ -2,7 +2,8 @@
 //!
 //! Accounts share the person's powers, their rules for commands, the audit log and the undo store. Everything that a platform
 //! could use is kept apart: tokens, the turn to refresh them, attached folders, the key that signs grants, and what was
-//! allowed or forbidden for single chats. The undo store is for the person alone: no platform can take anything back.
+//! allowed or forbidden for single chats. So it is for the account `default` when the configuration names another platform. The
+//! undo store is for the person alone: no platform can take anything back.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,8 +90,11 @@ pub struct Chosen {
     pub platform: PlatformUrl,
     /// The OAuth client id.
     pub client_id: String,
-    /// Tells its grants from those of every other account; none for `default`, whose grants are older than accounts.
+    /// Tells its grants from those of every other account; none for `default`, whose grants are older than accounts, at the
+    /// first platform that it was used with.
     key: Option<String>,
+    /// Names the folder of its chats.
+    place: String,
 }
 
 impl Chosen {
@@ -104,7 +108,42 @@ impl Chosen {
         fixed: Option<Fixed>,
     ) -> Result<Self, PlatformUrlFault> {
         let id = if fixed.is_some() { DEFAULT.to_owned() } else { book.in_use() };
-        Self::of(book, &id, configured)
+        let chosen = Self::of(book, &id, configured)?;
+        // A trial has a state folder of its own, and its platform comes back on any port.
+        if fixed == Some(Fixed::Practice) {
+            return Ok(Self { key: None, place: DEFAULT.to_owned(), ..chosen });
+        }
+        Ok(chosen)
+    }
+
+    /// Notes at the first use of `default` whose chats lie in the state folder from now on, and returns the account as it is
+    /// then. Tokens that are kept already tell better than the configuration, which may have changed since. Blocks.
+    ///
+    /// # Errors
+    /// The fault of the file system: without the note nothing could be told apart later.
+    pub(crate) fn settled(
+        self,
+        book: &AccountBook,
+        fixed: Option<Fixed>,
+        secrets: &Arc<dyn SecretStore>,
+        state_dir: &Path,
+    ) -> std::io::Result<Self> {
+        if self.id != DEFAULT || fixed == Some(Fixed::Practice) || !book.default_is_new() {
+            return Ok(self);
+        }
+        let kept = self.vault(secrets.clone(), state_dir).load().ok().flatten().and_then(|tokens| tokens.origin);
+        let (platform, client_id) = match &kept {
+            Some(origin) => (origin.platform.as_str(), origin.client_id.as_str()),
+            None => (self.platform.shown(), self.client_id.as_str()),
+        };
+        book.note_first(platform, client_id)?;
+        Ok(Self::default_at(book, self.platform, self.client_id))
+    }
+
+    fn default_at(book: &AccountBook, platform: PlatformUrl, client_id: String) -> Self {
+        let key = book.default_apart(platform.shown(), &client_id);
+        let place = key.as_deref().map_or_else(|| DEFAULT.to_owned(), accounts::apart);
+        Self { id: DEFAULT.to_owned(), name: DEFAULT.to_owned(), platform, client_id, key, place }
     }
 
     /// Takes one account by its id; `default` for an unknown one.
@@ -114,15 +153,13 @@ impl Chosen {
     pub fn of(book: &AccountBook, id: &str, configured: &Configured) -> Result<Self, PlatformUrlFault> {
         match book.get(id) {
             Some(StoredAccount { id, name, platform_url, client_id, key }) => {
-                Ok(Self { id, name, platform: PlatformUrl::parse(&platform_url)?, client_id, key: Some(key) })
+                let (platform, place) = (PlatformUrl::parse(&platform_url)?, id.clone());
+                Ok(Self { id, name, platform, client_id, key: Some(key), place })
             }
-            None => Ok(Self {
-                id: DEFAULT.to_owned(),
-                name: DEFAULT.to_owned(),
-                platform: PlatformUrl::parse(&configured.platform_url)?,
-                client_id: configured.client_id.clone(),
-                key: None,
-            }),
+            None => {
+                let platform = PlatformUrl::parse(&configured.platform_url)?;
+                Ok(Self::default_at(book, platform, configured.client_id.clone()))
+            }
         }
     }
 
@@ -150,9 +187,15 @@ impl Chosen {
     /// # Errors
     /// [`BindingsFault`].
     pub fn bindings(&self, state_dir: &Path) -> Result<Bindings, BindingsFault> {
-        let folder = accounts::make_folder(state_dir, &self.id)
-            .map_err(|error| BindingsFault::Io { path: accounts::folder(state_dir, &self.id), error })?;
+        let folder = accounts::make_folder(state_dir, &self.place)
+            .map_err(|error| BindingsFault::Io { path: self.folder(state_dir), error })?;
         Bindings::open(&folder)
+    }
+
+    /// Returns the folder of its attached folders. It need not be there.
+    #[must_use]
+    pub fn folder(&self, state_dir: &Path) -> PathBuf {
+        accounts::folder(state_dir, &self.place)
     }
 
     /// Returns where its tokens rest.

@@ -236,6 +236,62 @@ async fn tokens_are_not_shown_to_another_platform_that_the_configuration_names_l
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_platform_that_the_configuration_names_later_gets_no_folder_of_the_first() {
+    let mut rig = Rig::start(Wish::headless()).await;
+    let (chat, folder) = rig.chat_in("project").await;
+    let off = Command::SetChatPower {
+        session_id: chat.clone(),
+        power: "files".to_owned(),
+        mode: Some("ask_each_time".to_owned()),
+    };
+    rig.handle.send(off).await.unwrap();
+    let grant = rig.script.chat(&chat).unwrap().grant.unwrap()["root_grant"].clone();
+    rig.stop().await;
+    let (first, other) = (rig.practice.base_url(), second_platform().await);
+    rig.options_mut().platform_url = other.base_url();
+    rig.start_again().await;
+    sign_in(&rig.handle).await;
+
+    let (script, control) = (other.script(), Scope::Control(other.script().machine().await));
+    assert_eq!(script.new_chat(Some(&chat)), chat);
+    for (kind, payload) in [
+        ("ACTIVATE_SESSION", json!({ "session_id": chat, "revision": 1 })),
+        ("ACTIVATE_SESSION", json!({ "session_id": chat, "revision": 2 })),
+        ("RESTORE_SESSION", json!({ "session_id": chat, "root_grant": grant })),
+    ] {
+        let refused = script.request(&control, kind, payload, None).await;
+        let Err(Failure::Refused { reply }) = refused else { panic!("{kind}: {refused:?}") };
+        assert!(!reply.payload.to_string().contains("current"), "not even its revision: {}", reply.payload);
+    }
+    let now = rig.handle.snapshot();
+    assert!(now.chats.iter().all(|one| !one.attached && !one.active && one.modes.is_empty()), "{:?}", now.chats);
+
+    // A folder that it gets itself works, and comes back after a restart.
+    rig.script = script;
+    rig.machine = rig.script.machine().await;
+    let (own, own_folder) = rig.chat_in("other").await;
+    restart(&mut rig).await;
+    rig.until(|picture| picture.link.state == LinkState::Connected).await;
+    rig.script.restore(&own).await.unwrap();
+    rig.ask(&own, "FILE_WRITE", write(&own_folder.join("a"), "x")).await.unwrap();
+    assert!(rig.handle.snapshot().chats.iter().all(|one| one.session_id != chat));
+
+    // Back at the first, everything of it is there again; only the sign-in was replaced.
+    rig.stop().await;
+    rig.script = rig.practice.script();
+    rig.options_mut().platform_url = first.replace("http://", "ws://");
+    rig.start_again().await;
+    sign_in(&rig.handle).await;
+    let now = rig.handle.snapshot();
+    assert!(now.chats.iter().all(|one| one.session_id != own), "{:?}", now.chats);
+    let known = now.chats.iter().find(|one| one.session_id == chat).unwrap();
+    assert_eq!((known.attached, known.modes[0].mode.as_str()), (true, "ask_each_time"));
+    rig.script.restore(&chat).await.unwrap();
+    let error = rig.refused(&chat, "FILE_WRITE", write(&folder.join("a"), "x")).await;
+    assert_eq!(error["code"], "CAPABILITY_NOT_GRANTED", "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn forgetting_here_ends_the_link_and_leaves_the_platform_as_it_is() {
     let mut rig = Rig::start(Wish::headless()).await;
     rig.practice.script().switches(drawbridge_practice::Switches { ignore_revoke: true, ..Default::default() });

@@ -1,6 +1,7 @@
 //! Which accounts there are beside that of the configuration, and which one is in use: `accounts.json` in the state folder.
 //!
-//! The account `default` is what the configuration names; no address of it is kept here. A file that cannot be trusted stays
+//! The account `default` is what the configuration names; no address of it is kept here. Which platform its chats in the state
+//! folder belong to is kept apart (`default-platform.json`), since the configuration may name another one any day. A file that cannot be trusted stays
 //! as it is, nothing is written over it, and `default` alone is offered. Tokens are not here but in the store of secrets
 //! (`secrets::entries::of`). Whether an address may be dialled is the engine's question.
 
@@ -11,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use drawbridge_core::escape_outside_text;
 use drawbridge_os::private;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 /// Id of the account that the configuration names.
 pub const DEFAULT: &str = "default";
@@ -88,6 +90,26 @@ pub enum AccountsFault {
     /// The system gives no random numbers.
     #[error("the system gives no random numbers, so nothing was added")]
     NoRandom,
+}
+
+/// Whose chats lie in the state folder itself.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct First {
+    v: u32,
+    platform_url: String,
+    client_id: String,
+}
+
+impl First {
+    fn new(platform_url: &str, client_id: &str) -> Self {
+        Self { v: VERSION, platform_url: platform_url.to_owned(), client_id: client_id.to_owned() }
+    }
+
+    fn digest(&self) -> String {
+        let digest = Sha256::digest(format!("{}\n{}", self.platform_url, self.client_id));
+        digest.iter().take(8).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -170,6 +192,41 @@ impl AccountBook {
         }
         let found = document.accounts.iter().find(|account| same_name(&account.name, named));
         found.map(|account| account.id.clone())
+    }
+
+    /// Returns how the account `default` is told apart at this platform (16 hex digits): none at the first one that it was used
+    /// with, whose chats lie in the state folder itself. Reads a small file.
+    #[must_use]
+    pub fn default_apart(&self, platform_url: &str, client_id: &str) -> Option<String> {
+        let asked = First::new(platform_url, client_id);
+        match private::read(&self.first()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Ok(bytes) if serde_json::from_slice::<First>(&bytes).is_ok_and(|first| first == asked) => None,
+            // What cannot be read is somebody else's: at worst a folder has to be attached once more.
+            Ok(_) | Err(_) => Some(asked.digest()),
+        }
+    }
+
+    /// Tells whether nobody has used the account `default` yet, as far as is known.
+    #[must_use]
+    pub fn default_is_new(&self) -> bool {
+        matches!(self.first().try_exists(), Ok(false))
+    }
+
+    /// Notes the first platform that the account `default` is used with. Only while there is none.
+    ///
+    /// # Errors
+    /// The fault of the file system.
+    pub fn note_first(&self, platform_url: &str, client_id: &str) -> io::Result<()> {
+        if !self.default_is_new() {
+            return Ok(());
+        }
+        let bytes = serde_json::to_vec_pretty(&First::new(platform_url, client_id)).map_err(io::Error::other)?;
+        private::replace(&self.first(), &bytes)
+    }
+
+    fn first(&self) -> PathBuf {
+        self.path.with_file_name("default-platform.json")
     }
 
     /// Returns the id of the account that a start uses.
@@ -277,10 +334,17 @@ impl AccountBook {
     }
 }
 
-/// Returns the folder of what is kept for one account alone: the state folder itself for `default`. It need not be there.
+/// Returns the folder of what is kept for one account alone: the state folder itself for `default`, unless that is told apart
+/// ([`apart`]). It need not be there.
 #[must_use]
 pub fn folder(state_dir: &Path, id: &str) -> PathBuf {
     if id == DEFAULT { state_dir.to_owned() } else { state_dir.join("accounts").join(id) }
+}
+
+/// Names the folder of the chats of `default` at a platform where it is told apart. No id of an account has a dot.
+#[must_use]
+pub fn apart(digest: &str) -> String {
+    format!("{DEFAULT}.{digest}")
 }
 
 /// Makes the folder of an account if it is missing.

@@ -145,3 +145,27 @@ fn what_is_kept_for_one_account_is_removed_alone() {
     assert!(folder(dir.path(), "home").join("bindings.json").exists());
     assert!(folder(dir.path(), DEFAULT).join("bindings.json").exists());
 }
+
+#[test]
+fn the_default_account_is_told_apart_at_every_platform_but_its_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let book = open(dir.path());
+    assert!(book.default_is_new() && book.default_apart("https://one.example", "c").is_none());
+
+    book.note_first("https://one.example", "c").unwrap();
+    book.note_first("https://two.example", "c").unwrap();
+
+    let apart = |url: &str, client: &str| open(dir.path()).default_apart(url, client);
+    assert_eq!((book.default_is_new(), apart("https://one.example", "c")), (false, None));
+    let (two, client) = (apart("https://two.example", "c").unwrap(), apart("https://one.example", "d").unwrap());
+    assert_ne!(two, client);
+    assert_eq!(apart("https://two.example", "c"), Some(two.clone()), "the same one each time");
+    // Nobody can add an account whose folder this is.
+    assert!(!is_id(&super::apart(&two)));
+
+    let file = dir.path().join("default-platform.json");
+    std::fs::write(&file, "{").unwrap();
+    assert!(apart("https://one.example", "c").is_some());
+    book.note_first("https://two.example", "c").unwrap();
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "{");
+}

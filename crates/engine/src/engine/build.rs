@@ -19,7 +19,7 @@ use drawbridge_store::accounts::AccountsFault;
 use drawbridge_store::audit::{AuditLog, AuditOptions, AuditPaths};
 use drawbridge_store::bindings::Bindings;
 use drawbridge_store::managed::Managed;
-use drawbridge_store::secrets::{self, Secrets};
+use drawbridge_store::secrets::{self, SecretStore, Secrets};
 use drawbridge_store::settings::Settings;
 use drawbridge_store::state_dir::{Owner, StateDir};
 use drawbridge_store::undo::UndoStore;
@@ -274,6 +274,9 @@ fn open(options: &EngineOptions, clock: &Arc<dyn Clock>, owner: Option<Owner>) -
     let key = secrets::audit_key(secrets.as_ref(), log_path.exists())?;
     let machine_id = machine::machine_id(&folders.state)
         .map_err(|fault| system_fault("could not keep an id for this machine", &fault))?;
+    let in_secrets: Arc<dyn SecretStore> = secrets.clone();
+    let settled = chosen.settled(&book, options.accounts_fixed, &in_secrets, &folders.state);
+    let chosen = settled.map_err(|fault| system_fault("could not note whose chats are kept here", &fault))?;
     let grant_key = chosen.grant_key(key.bytes());
     let (settings, stored) = Settings::open_of(&folders.state, chosen.settings_name());
     let bindings = chosen.bindings(&folders.state)?;
