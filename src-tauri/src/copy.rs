@@ -98,7 +98,7 @@ async fn collect(app: &AppHandle) -> Result<String, CommandError> {
     ];
     let made = tokio::task::spawn_blocking(move || {
         let loaded = Config::load(&ConfigLayers::of_process(&folders.config, FlagOverrides::default()));
-        let names = loaded.map(|loaded| vec![loaded.config.display_name]).unwrap_or_default();
+        let names = loaded.as_ref().map(diagnostics::names_of).unwrap_or_default();
         diagnostics::collect(&Input { folders, snapshot: Some(snapshot), findings, facts, names })
     });
     made.await.map_err(|_| CommandError::new("broke_off", "This broke off. Try again."))

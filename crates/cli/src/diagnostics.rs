@@ -10,7 +10,7 @@ use crate::place::Place;
 pub(crate) async fn run() -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     let loaded = Config::load(&ConfigLayers::of_process(&place.folders.config, FlagOverrides::default()));
-    let names = loaded.as_ref().map(|loaded| vec![loaded.config.display_name.clone()]).unwrap_or_default();
+    let names = loaded.as_ref().map(diagnostics::names_of).unwrap_or_default();
     let findings = doctor::run(doctor::Input::of_process(place.folders.clone(), loaded)).await;
     // An engine that does not answer is among the findings already.
     let snapshot = match place.engine().await {

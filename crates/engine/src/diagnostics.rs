@@ -12,11 +12,12 @@ use std::time::{Duration, SystemTime};
 
 use drawbridge_os::folders::Folders;
 use drawbridge_os::{about, installed, machine};
-use drawbridge_store::config::Config;
+use drawbridge_store::config::{Config, Loaded};
 use drawbridge_store::log;
 use drawbridge_store::state_dir::StateDir;
 
 use crate::doctor::{Finding, FindingState};
+use crate::net::PROXY_VARIABLES;
 use crate::view::{AccountState, LinkState, Snapshot, TrayState};
 
 use scrub::Scrub;
@@ -35,8 +36,22 @@ pub struct Input {
     pub findings: Vec<Finding>,
     /// What only the host knows, each a name and a fact: the version of its web view, for example.
     pub facts: Vec<(&'static str, String)>,
-    /// Names that must not be in it beside those that are found here: the one shown in the platform's folder picker.
+    /// Names and addresses that must not be in it beside those that are found here. See [`names_of`].
     pub names: Vec<String>,
+}
+
+/// Returns what the configuration holds of names and addresses: of the computer, the platform, the proxy and the organisation.
+/// Where no engine runs, they are known from here alone.
+#[must_use]
+pub fn names_of(loaded: &Loaded) -> Vec<String> {
+    let (config, usual) = (&loaded.config, Config::default());
+    let mut names = vec![config.display_name.clone()];
+    names.extend(Some(&config.platform_url).filter(|url| **url != usual.platform_url).cloned());
+    names.extend(Some(&config.oauth_client_id).filter(|id| **id != usual.oauth_client_id).cloned());
+    let proxies = PROXY_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()).chain(config.proxy.url.clone());
+    names.extend(proxies.map(|url| if url.contains("://") { url } else { format!("http://{url}") }));
+    names.extend(loaded.managed.as_ref().and_then(|managed| managed.organisation.clone()));
+    names
 }
 
 /// Makes the text. Reads the end of the log, so call it where waiting is allowed.

@@ -122,6 +122,39 @@ fn without_an_engine_and_without_a_log_it_says_so() {
 }
 
 #[test]
+fn without_an_engine_the_names_of_the_configuration_and_the_accounts_are_taken_out_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let book = crate::accounts::open_book(dir.path());
+    book.add("Work account", "https://work.castle.example", "my-own-client").unwrap();
+    let told = [
+        "The platform is https://gate.castle.example:8443/base.",
+        "The host gate.castle.example was not found (DNS)",
+        "The host of the proxy, moat.castle.example, was not found (DNS)",
+        "work.castle.example refused my-own-client of \"Work account\"",
+        "127.0.0.1 is an address already.",
+    ];
+    let findings = told.map(|text| Finding { text: text.to_owned(), ..Finding::default() }).to_vec();
+    let names =
+        ["wss://gate.castle.example:8443/base", "http://anna:pw@moat.castle.example:3128", "http://127.0.0.1:9"];
+
+    let names = names.map(ToOwned::to_owned).to_vec();
+    let text = collect(&Input { snapshot: None, findings, names, ..input(dir.path()) });
+
+    for name in NAMES {
+        assert!(!text.contains(name), "{name} in:\n{text}");
+    }
+    for wanted in [
+        "https://<host>/base",
+        "The host <host> was",
+        "the proxy, <host>,",
+        "<platform> refused <client>",
+        "127.0.0.1 is",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
+    }
+}
+
+#[test]
 fn only_the_end_of_a_long_log_is_in_it() {
     let dir = tempfile::tempdir().unwrap();
     let lines: String = (0..1000).map(|number| format!("line {number:04}\n")).collect();

@@ -23,7 +23,7 @@ pub(crate) use proxy::{Proxy, Setting};
 pub(crate) use trust::UnknownIssuer;
 
 /// The variables that other programs take a proxy from, in the order in which they are asked.
-const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+pub(crate) const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 const NO_PROXY_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// The largest certificate file that is read. The roots of a whole system take a quarter of a mebibyte.
 const ROOTS_LIMIT_BYTES: u64 = 4 * 1024 * 1024;

@@ -4,6 +4,8 @@ use drawbridge_os::about;
 use drawbridge_store::config::Config;
 
 use super::Input;
+use crate::accounts::open_book;
+use crate::net::is_loopback;
 
 /// Below these lies what the system and its packages bring; nothing there is named by a person.
 const SYSTEM: [&str; 9] = ["/usr", "/etc", "/proc", "/sys", "/dev", "/lib", "/bin", "/sbin", "/var/lib/dpkg"];
@@ -35,7 +37,6 @@ impl Scrub {
             add(&drawbridge_store::log::redacted(&path), name);
         }
         about::names().iter().for_each(|name| add(name, "<name>"));
-        input.names.iter().for_each(|name| add(name, "<name>"));
         if let Some(picture) = &input.snapshot {
             let usual = Config::default();
             for account in &picture.accounts {
@@ -50,7 +51,7 @@ impl Scrub {
             let platforms = picture.accounts.iter().map(|account| &account.platform_url);
             for platform in platforms.chain([&picture.account.platform_url]) {
                 if *platform != usual.platform_url {
-                    add(host_of(platform), "<platform>");
+                    hosts_of(platform).for_each(|host| add(host, "<platform>"));
                 }
             }
             let managed = picture.managed.as_ref().and_then(|managed| managed.organisation.as_deref());
@@ -63,6 +64,21 @@ impl Scrub {
                 add(last_part(folder), "<folder>");
             }
             picture.chats.iter().for_each(|chat| add(&chat.session_id, "<chat>"));
+        } else {
+            for account in open_book(&input.folders.state).list() {
+                add(&account.name, "<account>");
+                add(&account.id, "<account>");
+                add(&account.client_id, "<client>");
+                hosts_of(&account.platform_url).for_each(|host| add(host, "<platform>"));
+            }
+        }
+        // Last, so that what is known better keeps its better word.
+        for name in &input.names {
+            if name.contains("://") {
+                hosts_of(name).for_each(|host| add(host, "<host>"));
+            } else {
+                add(name, "<name>");
+            }
         }
         known.sort_by(|one, other| other.0.len().cmp(&one.0.len()).then_with(|| one.0.cmp(&other.0)));
         known.dedup_by(|one, other| one.0 == other.0);
@@ -174,9 +190,13 @@ fn last_part(path: &str) -> &str {
     path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
-fn host_of(url: &str) -> &str {
+/// The host of an address as it is told: with its port, and alone. This computer's own name tells nobody anything.
+fn hosts_of(url: &str) -> impl Iterator<Item = &str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or_default()
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let whole = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let alone = whole.rsplit_once(':').filter(|_| !whole.ends_with(']')).map_or(whole, |(host, _)| host);
+    [whole, alone].into_iter().filter(|host| !is_loopback(host))
 }
 
 #[cfg(test)]
