@@ -158,6 +158,25 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
+async fn the_stop_gets_through_when_all_room_is_taken() {
+    let mut rig = rig(ControlOptions::default()).await;
+    let mut held = Vec::new();
+    for _ in 0..MAX_CONNECTIONS {
+        let mut client = Client::connect(&rig.path).await.unwrap();
+        client.snapshot().await.unwrap();
+        held.push(client);
+    }
+
+    let lower = Command::SetRaised { raised: false };
+    let refused = Client::connect(&rig.path).await.unwrap().send(&lower).await;
+    assert!(matches!(refused, Err(ControlError::Refused(CommandError { code, .. })) if code == "busy"));
+    let raise = Command::SetRaised { raised: true };
+    assert_eq!(Client::connect(&rig.path).await.unwrap().send(&raise).await.unwrap(), Reply::Done);
+
+    assert_eq!(rig.seen.recv().await, Some(raise));
+}
+
+#[tokio::test]
 async fn an_engine_that_ends_takes_its_socket_along() {
     let rig = rig(ControlOptions::default()).await;
     let _idle = Client::connect(&rig.path).await.unwrap();

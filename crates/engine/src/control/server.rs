@@ -23,6 +23,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that asks nothing for so long is let go, so that forgotten ones cannot keep the place of one that wants to stop
 /// everything.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long one connection too many may take to say what it wants.
+const FIRST_LINE: Duration = Duration::from_millis(500);
 /// How long answers that are under way may take once the engine ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
@@ -59,7 +61,7 @@ pub async fn serve(
                     connections.spawn(async move {
                         match place {
                             Ok(_place) => connection(stream, &handle, &options, &stop).await,
-                            Err(_) => turn_away(stream).await,
+                            Err(_) => turn_away(stream, &handle, &options).await,
                         }
                     });
                 }
@@ -98,11 +100,28 @@ async fn connection(stream: LocalStream, handle: &EngineHandle, options: &Contro
     }
 }
 
-async fn turn_away(stream: LocalStream) {
-    let busy = CommandError::new("busy", "too many programs talk to Drawbridge at the same time; try again");
-    let (_reader, mut writer) = tokio::io::split(stream);
+/// Tells one connection too many so. The stop alone gets through: whoever takes up all the room must not be able to keep a person
+/// from it.
+async fn turn_away(stream: LocalStream, handle: &EngineHandle, options: &ControlOptions) {
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut reader = BufReader::new(reader);
+    let answer = match timeout(FIRST_LINE, read_line(&mut reader, REQUEST_LIMIT_BYTES)).await {
+        Ok(Ok(Some(line))) if wants_to_raise(&line) => respond(&line, handle, options).await,
+        Ok(_) | Err(_) => {
+            let busy = CommandError::new("busy", "too many programs talk to Drawbridge at the same time; try again");
+            error(&Value::Null, &busy)
+        }
+    };
     // A client that does not listen misses nothing else.
-    let _ = write(&mut writer, &error(&Value::Null, &busy)).await;
+    let _ = write(&mut writer, &answer).await;
+}
+
+fn wants_to_raise(line: &[u8]) -> bool {
+    let Ok(mut request) = serde_json::from_slice::<Value>(line) else { return false };
+    if let Some(fields) = request.as_object_mut() {
+        fields.remove("request");
+    }
+    serde_json::from_value(request).is_ok_and(|command: Command| command == Command::SetRaised { raised: true })
 }
 
 async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Value) -> io::Result<()> {
