@@ -390,8 +390,11 @@ fn a_file_that_is_there_and_cannot_be_read_is_an_error() {
     std::fs::write(binary.path().join(FILE_NAME), b"display_name = \"\xff\"").unwrap();
     let large = tempfile::tempdir().unwrap();
     std::fs::write(large.path().join(FILE_NAME), "#".repeat(1024 * 1024 + 1)).unwrap();
+    // Whoever opened it as a file would wait for its writer for ever.
+    let pipe = tempfile::tempdir().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(pipe.path().join(FILE_NAME)).status().unwrap().success());
 
-    for dir in [folder, dangling, binary, large] {
+    for dir in [folder, dangling, binary, large, pipe] {
         let error = Home(dir).alone().unwrap_err();
         assert!(matches!(error, ConfigError::Unreadable { .. }), "{error}");
     }

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
+use drawbridge_os::private;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -67,7 +68,8 @@ pub(crate) fn take<T, K: AsRef<Key<T>>>(
 }
 
 fn read(path: &Path) -> std::io::Result<Option<String>> {
-    let file = match std::fs::File::open(path) {
+    // Never waits for a pipe; a link of the person's own is followed.
+    let file = match private::open_regular(path, std::fs::File::options().read(true), private::Links::Followed) {
         Ok(file) => file,
         // A link that leads nowhere is a configuration that went missing, not one that nobody wrote.
         Err(err) if err.kind() == std::io::ErrorKind::NotFound && path.symlink_metadata().is_err() => return Ok(None),
