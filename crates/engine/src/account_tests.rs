@@ -225,22 +225,32 @@ async fn a_platform_that_takes_only_json_gets_json() {
 
 #[tokio::test]
 async fn each_answer_to_a_refresh_has_its_meaning_and_keeps_the_stored_pair() {
-    for (status, code, passing) in [
-        (400, "sign_in_refused", false),
-        (401, "unknown_client", false),
-        (422, "unusable_answer", false),
-        (429, "platform_unreachable", true),
-        (503, "platform_unreachable", true),
-        (302, "unusable_answer", false),
+    let page = "<!doctype html><title>Back soon</title>";
+    for (status, body, code, passing) in [
+        (400, "{}", "sign_in_refused", false),
+        (400, page, "sign_in_refused", false),
+        (401, "{}", "unknown_client", false),
+        (403, r#"{"detail":"no"}"#, "sign_in_refused", false),
+        (422, "{}", "unusable_answer", false),
+        (429, "{}", "platform_unreachable", true),
+        (503, "{}", "platform_unreachable", true),
+        // Not the platform itself: maintenance, a guard before it, an address that moved for an hour.
+        (200, page, "platform_unreachable", true),
+        (200, "", "platform_unreachable", true),
+        (403, page, "platform_unreachable", true),
+        (302, "{}", "platform_unreachable", true),
+        (404, "{}", "platform_unreachable", true),
+        // The platform itself, and nothing that helps.
+        (200, r#"{"access_token":7}"#, "unusable_answer", false),
     ] {
-        let platform = Platform::answering(&[(status, "{}"), (status, "{}")]).await;
+        let platform = Platform::answering(&[(status, body), (status, body)]).await;
         let (account, vault) = signed_in(&platform.url).await;
 
         let err = account.refresh_if(&account.bearer().unwrap().token).await.unwrap_err();
 
-        assert_eq!((err.code(), err.is_passing()), (code, passing), "{status}");
+        assert_eq!((err.code(), err.is_passing()), (code, passing), "{status} {body}");
         assert_eq!(stored(&vault), pair("a1", "r1"), "{status}");
-        let expected = if status == 400 { AccountState::Refused } else { AccountState::SignedIn };
+        let expected = if code == "sign_in_refused" { AccountState::Refused } else { AccountState::SignedIn };
         assert_eq!(account.view().state, expected, "{status}");
     }
 }

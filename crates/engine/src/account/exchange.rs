@@ -150,7 +150,13 @@ fn judge(answer: Result<Answer, DialError>, kept: Option<&Tokens>, here: WallMs)
     let answer = answer.map_err(unreachable)?;
     let kept = kept.map(|pair| (&pair.refresh, pair.refresh_expires_at));
     let arrival = Arrival { here, there: answer.date.as_deref().and_then(date) };
+    let (renews, is_page) = (kept.is_some(), !is_object(&answer.body));
     match answer.status {
+        // A page where tokens are expected comes from whatever stands before the platform: maintenance, a guard, a wrong turn.
+        // That says nothing about the sign-in, which must outlive it.
+        200..=299 | 403 if renews && is_page => Err(AccountError::Unreachable {
+            why: format!("something before it answered with a page instead of tokens ({})", answer.status),
+        }),
         200..=299 => read_answer(&answer.body, kept, arrival)
             .map_err(|fault| AccountError::Unusable { why: format!("the platform's answer is not usable: {fault}") }),
         400 | 403 => Err(AccountError::Refused { status: answer.status }),
@@ -162,8 +168,16 @@ fn judge(answer: Result<Answer, DialError>, kept: Option<&Tokens>, here: WallMs)
             tracing::error!(status = answer.status, "the platform calls the token request malformed");
             Err(AccountError::Unusable { why: format!("the platform calls the request malformed ({})", answer.status) })
         }
+        // It has answered there before, and will again.
+        status if renews => {
+            Err(AccountError::Unreachable { why: format!("the platform answered with {status} instead of tokens") })
+        }
         status => Err(AccountError::Unusable { why: format!("the platform answered with {status}") }),
     }
+}
+
+fn is_object(body: &[u8]) -> bool {
+    serde_json::from_slice::<Map<String, Value>>(body).is_ok()
 }
 
 fn form_as_json(form: &[u8]) -> Vec<u8> {
