@@ -2,14 +2,16 @@
 //!
 //! It answers GET alone, reads no body, caps what it reads, and never repeats anything that a visitor sent.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 /// The registered redirect ports.
 pub(crate) const PORTS: std::ops::RangeInclusive<u16> = 41899..=41910;
@@ -19,8 +21,9 @@ const LINE_LIMIT_BYTES: usize = 8 * 1024;
 const HEAD_LIMIT_BYTES: usize = 32 * 1024;
 /// The longest wait for a request head, and for its answer to be taken.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Visitors served at once; more wait in the system's queue.
-const MAX_VISITORS: usize = 16;
+/// Visitors served at once. One more sends the one away that has been silent the longest, so that nobody can keep the
+/// person's browser out by holding connections.
+const MAX_VISITORS: usize = 64;
 
 /// What the visitor's browser shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +50,66 @@ pub(super) struct Listener {
     v4: TcpListener,
     v6: Option<TcpListener>,
     port: u16,
-    room: Arc<Semaphore>,
+    room: Arc<Room>,
+}
+
+/// The visitors that can be sent away, the oldest first.
+#[derive(Debug, Default)]
+struct Room(Mutex<Guests>);
+
+#[derive(Debug, Default)]
+struct Guests {
+    silent: BTreeMap<u64, CancellationToken>,
+    /// All that are here, also those that are being judged.
+    count: usize,
+    next: u64,
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, Guests> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place in the room.
+struct Place {
+    room: Arc<Room>,
+    number: u64,
+    sent_away: CancellationToken,
+}
+
+impl Place {
+    /// Takes one; none where all that are here are being judged.
+    fn take(room: &Arc<Room>) -> Option<Self> {
+        let mut guests = room.lock();
+        if guests.count >= MAX_VISITORS {
+            guests.silent.pop_first()?.1.cancel();
+        }
+        guests.count += 1;
+        drop(guests);
+        let mut place = Self { room: room.clone(), number: 0, sent_away: CancellationToken::new() };
+        place.silent(true);
+        Some(place)
+    }
+
+    /// Says whether the visitor may be sent away from now on.
+    fn silent(&mut self, silent: bool) {
+        let mut guests = self.room.lock();
+        guests.silent.remove(&self.number);
+        if silent {
+            guests.next += 1;
+            self.number = guests.next;
+            guests.silent.insert(self.number, self.sent_away.clone());
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut guests = self.room.lock();
+        guests.silent.remove(&self.number);
+        guests.count -= 1;
+    }
 }
 
 impl Listener {
@@ -62,7 +124,7 @@ impl Listener {
                 // This machine has no IPv6.
                 Err(_) => None,
             };
-            return Some(Self { v4, v6, port, room: Arc::new(Semaphore::new(MAX_VISITORS)) });
+            return Some(Self { v4, v6, port, room: Arc::default() });
         }
         None
     }
@@ -79,7 +141,6 @@ impl Listener {
     /// Waits for the next visitor.
     pub(super) async fn accept(&self) -> Visitor {
         loop {
-            let room = self.room.clone().acquire_owned().await;
             let accepted = match &self.v6 {
                 Some(v6) => tokio::select! {
                     accepted = self.v4.accept() => accepted,
@@ -87,10 +148,15 @@ impl Listener {
                 },
                 None => self.v4.accept().await,
             };
-            match (accepted, room) {
-                (Ok((stream, _)), Ok(room)) => return Visitor { stream, _room: room },
+            // Nothing is awaited once somebody has come in: they would be lost when this is dropped.
+            match accepted {
+                Ok((stream, _)) => {
+                    if let Some(place) = Place::take(&self.room) {
+                        return Visitor { stream, place };
+                    }
+                }
                 // Out of file handles, or the visitor is gone already: others may come.
-                (Err(_), _) | (_, Err(_)) => tokio::time::sleep(Duration::from_millis(50)).await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
     }
@@ -99,13 +165,19 @@ impl Listener {
 /// A connection that has not said anything yet.
 pub(super) struct Visitor {
     stream: TcpStream,
-    _room: OwnedSemaphorePermit,
+    place: Place,
 }
 
 impl Visitor {
     /// Reads one request, asks the judge, answers, closes.
     pub(super) async fn serve(mut self, judge: mpsc::Sender<Knock>) {
-        let page = match timeout(CLIENT_TIMEOUT, read_target(&mut self.stream)).await {
+        let sent_away = self.place.sent_away.clone();
+        let read = tokio::select! {
+            () = sent_away.cancelled() => return,
+            read = timeout(CLIENT_TIMEOUT, read_target(&mut self.stream)) => read,
+        };
+        self.place.silent(false);
+        let page = match read {
             Ok(Ok(Request::Get(target))) => {
                 let (answer, page) = oneshot::channel();
                 match judge.send(Knock { target, answer }).await {
@@ -117,8 +189,12 @@ impl Visitor {
             // Nothing that could be answered.
             Ok(Err(_)) | Err(_) => return,
         };
-        // A visitor who does not take the answer loses it.
-        let _ = timeout(CLIENT_TIMEOUT, self.answer(page)).await;
+        self.place.silent(true);
+        tokio::select! {
+            () = sent_away.cancelled() => {}
+            // A visitor who does not take the answer loses it.
+            _ = timeout(CLIENT_TIMEOUT, self.answer(page)) => {}
+        }
     }
 
     async fn answer(&mut self, page: Page) -> io::Result<()> {

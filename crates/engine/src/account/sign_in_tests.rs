@@ -277,3 +277,24 @@ async fn cancel_frees_the_port_at_once_also_while_a_browser_holds_a_connection()
     drop(browser);
     assert_eq!(started.end.await.unwrap(), Err(AccountError::Cancelled));
 }
+
+#[tokio::test]
+async fn connections_that_are_held_open_do_not_keep_the_browser_out() {
+    let started = start(&[(200, FIRST)]).await;
+    let mut held = Vec::new();
+    for number in 0..200 {
+        let mut stream = TcpStream::connect(("127.0.0.1", started.port)).await.unwrap();
+        // Some say nothing, some half of it.
+        if number % 2 == 0 {
+            stream.write_all(b"GET /callback?code=x HTTP/1.1\r\n").await.unwrap();
+        }
+        held.push(stream);
+    }
+    let right = format!("GET /callback?code=c&state={} HTTP/1.1", started.state);
+
+    let page = tokio::time::timeout(Duration::from_secs(5), visit(started.port, &right)).await.unwrap();
+
+    assert!(status(&page) == "200" && page.contains("You are signed in"), "{page}");
+    started.end.await.unwrap().unwrap();
+    drop(held);
+}
