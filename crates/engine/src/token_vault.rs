@@ -87,10 +87,14 @@ impl TokenVault for SecretVault {
         });
         let times = SecretString::from(times.to_string());
         let OfAccount { access_token, refresh_token, token_times } = entries::of(&self.account);
-        if self.secrets.place() == SecretPlace::Keychain && self.load()?.is_some_and(|old| old.origin != tokens.origin)
-        {
-            // Entries are stored one by one there. A crash in between must leave no token beside the name of another platform.
+        if self.secrets.place() == SecretPlace::Keychain && self.load()?.is_none_or(|old| old.origin != tokens.origin) {
+            // Entries are stored one by one there. A crash in between must leave no token beside the name of another platform,
+            // and none without a name, which would count for every platform: so nothing first, then the name.
             self.clear()?;
+            return self
+                .secrets
+                .set_all(&[(&token_times, &times), (&refresh_token, &tokens.refresh), (&access_token, &tokens.access)])
+                .map_err(fault);
         }
         // The refresh token first: where entries are stored one by one, it is the one that must not be lost.
         self.secrets
@@ -133,4 +137,84 @@ fn lay(mark: &Path) -> std::io::Result<()> {
 
 fn fault(fault: impl std::fmt::Display) -> VaultFault {
     VaultFault(fault.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// A keychain that takes so many changes and then is gone, as when the program is killed.
+    #[derive(Debug)]
+    struct Chain {
+        entries: Mutex<BTreeMap<String, String>>,
+        left: Mutex<usize>,
+    }
+
+    impl Chain {
+        fn change(&self, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<(), SecretFault> {
+            let mut left = self.left.lock().unwrap();
+            let gone = || SecretFault::Io { path: PathBuf::from("chain"), why: "gone".to_owned() };
+            *left = left.checked_sub(1).ok_or_else(gone)?;
+            edit(&mut self.entries.lock().unwrap());
+            Ok(())
+        }
+    }
+
+    impl SecretStore for Chain {
+        fn get(&self, name: &str) -> Result<Option<SecretString>, SecretFault> {
+            Ok(self.entries.lock().unwrap().get(name).cloned().map(SecretString::from))
+        }
+
+        fn set_all(&self, values: &[(&str, &SecretString)]) -> Result<(), SecretFault> {
+            values.iter().try_for_each(|(name, value)| {
+                self.change(|entries| drop(entries.insert((*name).to_owned(), value.expose_secret().to_owned())))
+            })
+        }
+
+        fn delete(&self, name: &str) -> Result<(), SecretFault> {
+            self.change(|entries| drop(entries.remove(name)))
+        }
+
+        fn place(&self) -> SecretPlace {
+            SecretPlace::Keychain
+        }
+    }
+
+    fn pair(of: &str) -> Tokens {
+        Tokens {
+            access: SecretString::from(format!("access {of}")),
+            refresh: SecretString::from(format!("refresh {of}")),
+            expires_at: None,
+            refresh_expires_at: None,
+            obtained_at: Some(WallMs(1)),
+            origin: Some(TokenOrigin { platform: format!("https://{of}.example"), client_id: "c".to_owned() }),
+        }
+    }
+
+    #[test]
+    fn a_save_that_is_cut_off_never_leaves_a_token_of_one_platform_for_another() {
+        for before in [None, Some("one")] {
+            for most in 0..10 {
+                let dir = tempfile::TempDir::new().unwrap();
+                let chain = Arc::new(Chain { entries: Mutex::default(), left: Mutex::new(100) });
+                let vault = SecretVault::new(chain.clone(), dir.path().to_owned());
+                if let Some(one) = before {
+                    vault.save(&pair(one)).unwrap();
+                }
+
+                *chain.left.lock().unwrap() = most;
+                let whole = vault.save(&pair("two")).is_ok();
+
+                let Some(kept) = vault.load().unwrap() else { continue };
+                let origin = kept.origin.unwrap_or_else(|| panic!("a pair without a name, cut off after {most}"));
+                let of = if origin.platform == "https://two.example" { "two" } else { "one" };
+                assert_eq!(kept.access.expose_secret(), format!("access {of}"), "{before:?}, {most}");
+                assert_eq!(kept.refresh.expose_secret(), format!("refresh {of}"), "{before:?}, {most}");
+                assert!(!whole || of == "two");
+            }
+        }
+    }
 }
