@@ -126,13 +126,45 @@ pub async fn take(
     placed.map_err(|_| UpdateFault::Download("it broke off".to_owned()))?.map_err(UpdateFault::Place)
 }
 
-/// The list is not signed. So that nobody can bring an old version back under a new name, the name of the signed file must
-/// hold the version. The application folder of macOS is packed under a name without one, so there the list is believed.
+/// The list is not signed. So that nobody can bring an old version back under a new name, or give one kind of package for
+/// another, the name of the signed file must hold the version and end as this kind does.
 fn names_version(comment: &str, kind: &Kind, version: &str) -> bool {
     let file = comment.split('\t').find_map(|part| part.strip_prefix("file:")).unwrap_or_default();
-    matches!(kind, Kind::Dmg(_)) || file.contains(&format!("_{version}_"))
+    let end = match kind {
+        Kind::AppImage(_) => ".AppImage",
+        Kind::Dmg(_) => ".app.tar.gz",
+        Kind::Nsis => "-setup.exe",
+        Kind::Deb | Kind::Rpm | Kind::Msi | Kind::Other => return false,
+    };
+    file.contains(&format!("_{version}_")) && file.ends_with(end)
 }
 
 fn in_words(fault: &FetchFault) -> String {
     drawbridge_core::escape_outside_text(&fault.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_signature_counts_for_its_version_and_its_kind_of_package_alone() {
+        let place = || PathBuf::from("/x");
+        let kinds = [
+            (Kind::AppImage(place()), "Drawbridge_9.1.0_amd64.AppImage"),
+            (Kind::Dmg(place()), "Drawbridge_9.1.0_aarch64.app.tar.gz"),
+            (Kind::Nsis, "Drawbridge_9.1.0_x64-setup.exe"),
+        ];
+        for (kind, own) in &kinds {
+            for (_, file) in &kinds {
+                let comment = format!("timestamp:1796041000\tfile:{file}");
+                assert_eq!(names_version(&comment, kind, "9.1.0"), file == own, "{kind:?} {file}");
+                assert!(!names_version(&comment, kind, "9.2.0") && !names_version(&comment, kind, "1.0"), "{file}");
+            }
+        }
+        assert!(!names_version("timestamp:1\tfile:Drawbridge.app.tar.gz", &Kind::Dmg(place()), "9.1.0"));
+        assert!(!names_version("", &Kind::Nsis, "9.1.0"));
+    }
 }

@@ -88,14 +88,26 @@ pub fn kind() -> Kind {
 pub fn image() -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?;
     let (image, mounted) = (std::env::var_os("APPIMAGE"), std::env::var_os("APPDIR"));
-    appimage_of(image.as_deref(), mounted.as_deref(), &exe).filter(|image| image.is_file())
+    appimage_of(image.as_deref(), mounted.as_deref(), &exe).filter(|image| is_image(image))
+}
+
+/// Tells whether a file says of itself that it is an image, so that nothing else is ever replaced.
+fn is_image(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut head = [0_u8; 11];
+    // A pipe would wait for its writer.
+    let read = path.is_file() && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
+    read && head.starts_with(b"\x7fELF") && (head.ends_with(b"AI\x01") || head.ends_with(b"AI\x02"))
 }
 
 /// Returns the image that a program runs from. The variables alone prove nothing: a terminal inside another image passes
-/// its own on.
+/// its own on, also to a program out of an image that was unpacked for good. So the place must be one that an image makes for
+/// itself.
 fn appimage_of(image: Option<&OsStr>, mounted: Option<&OsStr>, exe: &Path) -> Option<PathBuf> {
     let (image, mounted) = (Path::new(image?), Path::new(mounted?));
-    let real = image.is_absolute() && mounted.is_absolute() && mounted.parent().is_some();
+    let name = mounted.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let passing = name.starts_with(".mount_") || name.starts_with("appimage_extracted_");
+    let real = image.is_absolute() && mounted.is_absolute() && passing;
     (real && exe.starts_with(mounted)).then(|| image.to_owned())
 }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::Request;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 use hyper::header::{ACCEPT, CONNECTION, CONTENT_LENGTH, HOST, LOCATION, USER_AGENT};
 use hyper::{Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use oauth2::url::Url;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::stream::{self, Target};
 use super::{AGENT, DialError, DialStep, words};
@@ -20,6 +20,10 @@ use crate::net::NetConfig;
 
 /// No piece of an answer takes longer.
 const PIECE_TIMEOUT: Duration = Duration::from_secs(30);
+/// So long may an answer be slow, whatever comes of it.
+const SLOW_START: Duration = Duration::from_secs(60);
+/// Afterwards this much has to come in a second on the whole, so that no server can keep us for ever.
+const LEAST_BYTES_A_SECOND: u64 = 4 * 1024;
 /// So often is a place given up for another one.
 const MOST_REDIRECTS: usize = 5;
 
@@ -41,6 +45,9 @@ pub(crate) enum FetchFault {
     /// More than there may be.
     #[error("it is larger than it may be")]
     TooLarge,
+    /// It would take for ever.
+    #[error("it comes so slowly that it was given up")]
+    Slow,
     /// It ended before its end.
     #[error("it ended before it was whole")]
     Cut,
@@ -114,8 +121,8 @@ fn request(at: &Url, target: &Target) -> Result<Request<Empty<Bytes>>, DialError
     request.header(ACCEPT, "*/*").body(Empty::new()).map_err(wrong)
 }
 
-async fn read(
-    response: Response<Incoming>,
+async fn read<B: Body<Data = Bytes> + Unpin>(
+    response: Response<B>,
     most: u64,
     piece: &mut (impl FnMut(&[u8], u64, Option<u64>) -> Result<(), String> + Send),
 ) -> Result<(), FetchFault> {
@@ -124,7 +131,7 @@ async fn read(
         return Err(FetchFault::TooLarge);
     }
     let mut body = response.into_body();
-    let mut came = 0_u64;
+    let (mut came, began) = (0_u64, Instant::now());
     loop {
         let frame = timeout(PIECE_TIMEOUT, body.frame()).await;
         let frame = match frame.map_err(|_| words::no_answer(DialStep::Http, PIECE_TIMEOUT))? {
@@ -137,7 +144,59 @@ async fn read(
         if came > most {
             return Err(FetchFault::TooLarge);
         }
+        if began.elapsed() > SLOW_START + Duration::from_secs(came / LEAST_BYTES_A_SECOND) {
+            return Err(FetchFault::Slow);
+        }
         piece(&bytes, came, length).map_err(FetchFault::Kept)?;
     }
     if length.is_some_and(|length| length != came) { Err(FetchFault::Cut) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::StreamExt as _;
+    use hyper::body::Frame;
+
+    use super::*;
+
+    /// Reads a body whose pieces of this size come so often.
+    async fn drip(size: usize, every: Duration) -> (Result<(), FetchFault>, u64, Duration) {
+        let pieces = futures_util::stream::repeat(()).then(move |()| async move {
+            tokio::time::sleep(every).await;
+            Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b'x'; size])))
+        });
+        let body = http_body_util::StreamBody::new(Box::pin(pieces));
+        let (began, mut all) = (Instant::now(), 0);
+        let mut piece = |_: &[u8], came, _| {
+            all = came;
+            Ok(())
+        };
+        let got = read(Response::new(body), 8 * 1024 * 1024, &mut piece).await;
+        (got, all, began.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_drips_is_given_up() {
+        let (got, _, took) = drip(1, Duration::from_secs(20)).await;
+        assert!(matches!(got, Err(FetchFault::Slow)), "{got:?}");
+        assert!(took <= Duration::from_secs(90), "{took:?}");
+
+        let (got, _, took) = drip(1, Duration::from_millis(10)).await;
+        assert!(matches!(got, Err(FetchFault::Slow)), "{got:?}");
+        assert!(took <= Duration::from_secs(90), "{took:?}");
+
+        let (got, _, took) = drip(1, Duration::from_secs(3600)).await;
+        assert!(matches!(got, Err(FetchFault::Dial(_))) && took <= PIECE_TIMEOUT, "{got:?} {took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_line_has_its_time() {
+        // 64 kbit/s: what is too large is told, and not that it is slow.
+        let (got, came, _) = drip(8 * 1024, Duration::from_secs(1)).await;
+
+        assert!(matches!(got, Err(FetchFault::TooLarge)), "{got:?}");
+        assert_eq!(came, 8 * 1024 * 1024);
+    }
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use super::Kind;
 use crate::private;
@@ -34,6 +35,31 @@ fn system(what: &'static str) -> impl FnOnce(io::Error) -> ReplaceFault {
     move |error| ReplaceFault::System { what, error }
 }
 
+/// Downloads begin like this; 16 hex digits and an end follow.
+const PREFIX: &str = ".drawbridge-update-";
+/// One that nobody has written to for so long is one of a program that was killed.
+const LEFT_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Removes what killed downloads left in a folder. Never an application that stepped aside: it may be the only one.
+fn sweep(folder: &Path) {
+    let ours = |name: &str| {
+        let (digits, end) = name.strip_prefix(PREFIX)?.split_once('.')?;
+        let random = digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (random && matches!(end, "part" | "exe")).then_some(())
+    };
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_str().and_then(ours).is_some()) {
+        let old = entry.metadata().is_ok_and(|facts| {
+            let since = facts.modified().ok().and_then(|written| SystemTime::now().duration_since(written).ok());
+            facts.is_file() && since.is_some_and(|since| since > LEFT_AFTER)
+        });
+        if old {
+            // One that stays is only in the way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A newer copy on its way: a file of this user alone, on the disk of the old one. Removed when dropped.
 #[derive(Debug)]
 pub struct Part {
@@ -49,16 +75,20 @@ impl Part {
     /// # Errors
     /// [`ReplaceFault`]: most often the folder cannot be written.
     pub fn new(kind: &Kind) -> Result<Self, ReplaceFault> {
+        let beside = |place: &Path| place.parent().map(Path::to_owned).ok_or(ReplaceFault::NotOurs);
         let folder = match kind {
-            Kind::AppImage(place) | Kind::Dmg(place) => place.parent().ok_or(ReplaceFault::NotOurs)?.to_owned(),
+            // What a link leads to is replaced, and that may lie on another disk.
+            Kind::AppImage(place) => beside(&place.canonicalize().unwrap_or_else(|_| place.clone()))?,
+            Kind::Dmg(place) => beside(place)?,
             Kind::Nsis => std::env::temp_dir(),
             Kind::Deb | Kind::Rpm | Kind::Msi | Kind::Other => return Err(ReplaceFault::NotOurs),
         };
+        sweep(&folder);
         let mut random = [0_u8; 8];
         getrandom::fill(&mut random).map_err(|_| system("no random name")(io::Error::other("no random numbers")))?;
         // An installer of Windows must be called a program.
         let end = if *kind == Kind::Nsis { "exe" } else { "part" };
-        let path = folder.join(format!(".drawbridge-update-{:016x}.{end}", u64::from_le_bytes(random)));
+        let path = folder.join(format!("{PREFIX}{:016x}.{end}", u64::from_le_bytes(random)));
         match private::options().write(true).create_new(true).open(&path) {
             Ok(file) => Ok(Self { path, file: Some(file), keep: false }),
             Err(error)

@@ -18,10 +18,31 @@ fn an_image_is_one_only_where_this_very_program_runs_from_it() {
     // A program that was started from a terminal inside another image.
     assert_eq!(image(place, mount, "/usr/bin/drawbridge-desktop"), None);
     assert_eq!(image("x.AppImage", mount, exe), None);
+    // One that was unpacked for good and started there: the image is whose terminal it is.
+    assert_eq!(image(place, "/home/ada/squashfs-root", "/home/ada/squashfs-root/usr/bin/drawbridge-desktop"), None);
+    let unpacked = "/tmp/appimage_extracted_0123abcd";
+    assert_eq!(image(place, unpacked, &format!("{unpacked}/usr/bin/x")), Some(PathBuf::from(place)));
     assert_eq!(image(place, "/", exe), None);
     assert_eq!(image(place, "", exe), None);
     assert_eq!(appimage_of(None, Some(OsStr::new(mount)), Path::new(exe)), None);
     assert_eq!(appimage_of(Some(OsStr::new(place)), None, Path::new(exe)), None);
+}
+
+#[test]
+fn only_a_file_that_calls_itself_an_image_is_one() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("x.AppImage");
+    for (head, fits) in [
+        (&b"\x7fELF\x02\x01\x01\x00AI\x02 and more"[..], true),
+        (b"\x7fELF\x02\x01\x01\x00AI\x01", true),
+        (b"\x7fELF\x02\x01\x01\x00\x00\x00\x00", false),
+        (b"my diary", false),
+        (b"", false),
+    ] {
+        fs::write(&file, head).unwrap();
+        assert_eq!(is_image(&file), fits, "{head:?}");
+    }
+    assert!(!is_image(folder.path()) && !is_image(&folder.path().join("none")));
 }
 
 #[test]
@@ -131,6 +152,45 @@ mod unix {
 
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_download_lies_on_the_disk_of_what_it_replaces() {
+        let (apps, links) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        fs::write(apps.path().join("real"), "old").unwrap();
+        symlink(apps.path().join("real"), links.path().join("link")).unwrap();
+
+        let part = Part::new(&Kind::AppImage(links.path().join("link"))).unwrap();
+
+        assert_eq!(part.path().parent(), Some(&*apps.path().canonicalize().unwrap()));
+    }
+
+    #[test]
+    fn what_a_killed_download_left_is_swept_and_nothing_else() {
+        let folder = TempDir::new().unwrap();
+        let old = std::time::SystemTime::now() - Duration::from_secs(25 * 3600);
+        let make = |name: &str, aged: bool| {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            if aged {
+                file.set_modified(old).unwrap();
+            }
+        };
+        let mine = ".drawbridge-update-0123456789abcdef";
+        make(&format!("{mine}.part"), true);
+        make(".drawbridge-update-ffff456789abcdef.part", false);
+        make(&format!("{mine}.old"), true);
+        make(".drawbridge-update-notes.part", true);
+        make("x.AppImage", true);
+
+        drop(Part::new(&Kind::AppImage(folder.path().join("x.AppImage"))).unwrap());
+
+        let left = [
+            format!("{mine}.old"),
+            ".drawbridge-update-ffff456789abcdef.part".to_owned(),
+            ".drawbridge-update-notes.part".to_owned(),
+            "x.AppImage".to_owned(),
+        ];
+        assert_eq!(names(folder.path()), left);
     }
 
     #[test]
