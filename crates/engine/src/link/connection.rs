@@ -29,6 +29,10 @@ const CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// How long cancelled requests may take to end. Commands are killed well before.
 const DRAIN_WAIT: Duration = Duration::from_secs(4);
 
+/// So many frames, beside a reply for each slot, may wait for the socket before nothing more is read. Only a peer that asks and
+/// does not listen gets there.
+const MOST_WAITING: usize = 64;
+
 /// What one connection is about.
 pub(super) struct Setup {
     pub(super) link: LinkId,
@@ -78,7 +82,8 @@ struct Connection {
     setup: Setup,
     machine: Machine,
     socket: Socket,
-    /// Frames that wait for the socket. Bounded: at most one reply for each slot, and the machine's own few frames.
+    /// Frames that wait for the socket. Bounded: at most one reply for each slot, the machine's own few frames, and what the
+    /// frames that were read are answered with ([`MOST_WAITING`]).
     out: VecDeque<Message>,
     flushing: bool,
     close: Option<(u16, String)>,
@@ -145,7 +150,13 @@ impl Connection {
 
     async fn wake(&mut self, stop: &CancellationToken, orders: &mut mpsc::Receiver<Order>) -> Woken {
         let deadline = self.machine.deadline();
+        // First, since a peer that never stops sending must not stop the clock.
+        if !stop.is_cancelled() && deadline.is_some_and(|due| due <= self.now()) {
+            return Woken::Tick;
+        }
         let writing = !self.out.is_empty() || self.flushing;
+        let slots = usize::try_from(self.setup.shared.limits.max_concurrent).unwrap_or(usize::MAX);
+        let reading = self.out.len() < slots.saturating_add(MOST_WAITING);
         // Reading and writing share the socket, so they are polled by hand in one future.
         let (socket, out, flushing) = (&mut self.socket, &mut self.out, &mut self.flushing);
         let io = std::future::poll_fn(|cx| {
@@ -155,6 +166,10 @@ impl Connection {
                     Poll::Ready(result) => return Poll::Ready(Woken::Writable(result)),
                     Poll::Pending => {}
                 }
+            }
+            // A peer that does not read gets nothing more read: its sign of life then fails in time.
+            if !reading {
+                return Poll::Pending;
             }
             match socket.poll_next_unpin(cx) {
                 Poll::Ready(frame) => Poll::Ready(Woken::Frame(frame)),
@@ -172,8 +187,8 @@ impl Connection {
                     Woken::Tick
                 }
             },
-            woken = io => woken,
             Some(order) = orders.recv() => Woken::Order(order),
+            woken = io => woken,
             () = sleep_until(deadline) => Woken::Tick,
         }
     }
