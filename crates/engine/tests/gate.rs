@@ -20,7 +20,7 @@ const RIGHT: &str = "a passphrase for tests";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_passphrase_is_asked_for_until_it_fits_and_the_same_handle_goes_on() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     let (_, folder) = rig.chat_in("project").await;
     rig.stop().await;
     let secrets = rig.state_dir().join("secrets.enc");
@@ -82,7 +82,7 @@ async fn a_passphrase_is_asked_for_until_it_fits_and_the_same_handle_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_cannot_be_read_is_set_aside_only_by_wish_and_old_grants_are_worthless() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     let (chat, folder) = rig.chat_in("project").await;
     fs::write(folder.join("a"), "a").unwrap();
     rig.ask(&chat, "FILE_READ", read(&folder.join("a"))).await.unwrap();
@@ -111,7 +111,7 @@ async fn a_list_that_cannot_be_read_is_set_aside_only_by_wish_and_old_grants_are
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_file_of_secrets_and_then_the_log_without_its_key_are_set_aside_step_by_step() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     rig.handle.send(Command::AuditRotate).await.unwrap();
     rig.stop().await;
     let secrets = rig.state_dir().join("secrets.enc");
@@ -140,7 +140,7 @@ async fn a_broken_file_of_secrets_and_then_the_log_without_its_key_are_set_aside
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_folder_that_cannot_be_used_is_told_and_taken_as_soon_as_it_can() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     rig.stop().await;
     let (state, away) = (rig.state_dir(), rig.state_dir().with_file_name("away"));
     fs::rename(&state, &away).unwrap();
@@ -166,7 +166,7 @@ async fn a_state_folder_that_cannot_be_used_is_told_and_taken_as_soon_as_it_can(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_that_cannot_be_read_is_read_again_at_each_attempt() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     rig.stop().await;
     let (options, why) = (rig.options(), Arc::new(Mutex::new(Some("config.toml, line 3: there is no key `colour`"))));
     let (for_gate, its_why) = (options.clone(), why.clone());
@@ -188,7 +188,7 @@ async fn a_configuration_that_cannot_be_read_is_read_again_at_each_attempt() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_in_the_middle_of_an_attempt_leaves_no_engine_behind() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     rig.stop().await;
     let begun = gate_on(&rig, None).await;
     let handle = begun.handle();
@@ -208,7 +208,7 @@ async fn an_end_in_the_middle_of_an_attempt_leaves_no_engine_behind() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_one_attempt_runs_another_is_refused_and_the_stop_is_not() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     rig.stop().await;
     let begun = gate_on(&rig, None).await;
     let handle = begun.handle();
@@ -229,7 +229,7 @@ async fn while_one_attempt_runs_another_is_refused_and_the_stop_is_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_can_start_is_simply_there() {
-    let mut rig = Rig::start(Wish::headless().with_window()).await;
+    let mut rig = Rig::start(Wish::headless().with_window().in_a_file()).await;
     rig.stop().await;
 
     let begun = gate_on(&rig, Some(RIGHT)).await;

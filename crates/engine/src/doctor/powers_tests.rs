@@ -34,7 +34,6 @@ async fn no_folder_at_all_is_not_the_usual_ones() {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "confinement is built for Linux")]
 fn without_bubblewrap_the_layer_is_named_and_what_it_costs() {
     let gone = Path::new("/nowhere/bwrap");
 
@@ -52,7 +51,6 @@ fn without_bubblewrap_the_layer_is_named_and_what_it_costs() {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "confinement is built for Linux")]
 fn a_bubblewrap_that_is_refused_name_spaces_is_told_from_one_that_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let refusing = dir.path().join("bwrap");

@@ -15,6 +15,8 @@ use drawbridge_engine::{Backoff, Command, Engine, EngineHandle, EngineOptions, E
 use drawbridge_os::folders::Folders;
 use drawbridge_practice::{ConsentMode, Failure, Practice, PracticeOptions, Scope, Script};
 use drawbridge_store::audit::SyncMode;
+use drawbridge_store::secrets::SecretFile;
+use drawbridge_store::state_dir::StateDir;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -40,18 +42,26 @@ pub struct Wish {
     pub limits: Limits,
     /// What an organisation has fixed; nothing by default.
     pub managed: ManagedOptions,
+    /// Secrets rest in the encrypted file also where a keychain is ready.
+    pub in_a_file: bool,
 }
 
 impl Wish {
     /// As headless: attaching is allowed, files too, nothing else.
     pub fn headless() -> Self {
         let modes = BTreeMap::from([(Power::Attach, PowerMode::Allowed)]);
-        Self { can_ask: false, modes, limits: Limits::default(), managed: ManagedOptions::default() }
+        Self { can_ask: false, modes, limits: Limits::default(), managed: ManagedOptions::default(), in_a_file: false }
     }
 
     /// As headless, with a mode for one power.
     pub fn with(mut self, power: Power, mode: PowerMode) -> Self {
         self.modes.insert(power, mode);
+        self
+    }
+
+    /// With secrets in the encrypted file, whatever keychain the desktop has.
+    pub fn in_a_file(mut self) -> Self {
+        self.in_a_file = true;
         self
     }
 
@@ -77,6 +87,11 @@ impl Rig {
         let home = TempDir::new().unwrap();
         let home_path = home.path().canonicalize().unwrap();
         let folder = |name: &str| state.path().join(name);
+        let passphrase = SecretString::from("a passphrase for tests");
+        if wish.in_a_file {
+            let state = StateDir::open(&folder("state")).unwrap();
+            SecretFile::create(state.path(), passphrase.clone(), BTreeMap::new()).unwrap();
+        }
         let options = EngineOptions {
             folders: Folders { state: folder("state"), config: folder("config"), logs: folder("state") },
             platform_url: practice.base_url(),
@@ -100,7 +115,7 @@ impl Rig {
             answer_secret: None,
             legacy: None,
             headless: false,
-            passphrase: Some(SecretString::from("a passphrase for tests")),
+            passphrase: Some(passphrase),
             managed: wish.managed,
         };
         let engine = Engine::start(options.clone()).await.unwrap();
