@@ -43,7 +43,9 @@ async fn show(as_json: bool) -> anyhow::Result<u8> {
     let (name, words) = match state {
         KeychainState::Ready => ("ready", "secrets are in the keychain of this computer".to_owned()),
         KeychainState::Locked => ("locked", "secrets are in the keychain of this computer, which is locked".to_owned()),
-        KeychainState::None { why } => ("none", format!("there is no place for secrets: {}", escape_outside_text(&why))),
+        KeychainState::None { why } => {
+            ("none", format!("there is no place for secrets: {}", escape_outside_text(&why)))
+        }
     };
     let place = if name == "none" { None } else { Some("keychain") };
     out::line(&if as_json { json!({ "place": place, "keychain": name }).to_string() } else { words })?;

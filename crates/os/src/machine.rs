@@ -110,7 +110,8 @@ fn id_from(system: Option<&str>, host: &str, kept: &Path) -> std::io::Result<Str
         // Another id in its place would silently orphan every folder that a chat has.
         Ok(bytes) => {
             let id = String::from_utf8_lossy(&bytes).trim().to_owned();
-            let why = format!("{} holds no id of a machine; put the file back as it was, or move it away", kept.display());
+            let why =
+                format!("{} holds no id of a machine; put the file back as it was, or move it away", kept.display());
             return if fits(&id) { Ok(id) } else { Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why)) };
         }
         Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}

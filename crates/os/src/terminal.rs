@@ -28,7 +28,8 @@ mod system {
 
     pub(super) fn ask_hidden(question: &str) -> io::Result<String> {
         let terminal = File::options().read(true).write(true).open("/dev/tty");
-        let terminal = terminal.map_err(|_| io::Error::new(io::ErrorKind::NotFound, "there is no terminal to ask on"))?;
+        let terminal =
+            terminal.map_err(|_| io::Error::new(io::ErrorKind::NotFound, "there is no terminal to ask on"))?;
         (&terminal).write_all(question.as_bytes())?;
         let answer = Unseen::begin(&terminal).and_then(|_unseen| read_line(&terminal));
         // The person's own line end was not shown.

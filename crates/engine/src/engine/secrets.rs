@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use drawbridge_core::escape_outside_text;
 use drawbridge_os::keychain::KeychainState;
-use drawbridge_store::secrets::{MIN_PASSPHRASE_CHARS, MoveFault, Moved, SecretPlace, SecretStore as _, Secrets, entries};
+use drawbridge_store::secrets::{
+    MIN_PASSPHRASE_CHARS, MoveFault, Moved, SecretPlace, SecretStore as _, Secrets, entries,
+};
 use serde_json::json;
 
 use super::Core;
