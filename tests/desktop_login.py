@@ -89,7 +89,7 @@ def switch_on_and_copy(state):
         window.click("#nav-settings")
         window.click("#login-start")
         until("the entry", ENTRY.exists)
-        window.sees(str(ENTRY))
+        window.sees("~/.config/autostart/drawbridge.desktop")
         must("desktop-file-validate", ENTRY)
         equal("start at login", window.invoke("login_start", {})["state"], "on")
 
