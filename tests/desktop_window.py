@@ -55,9 +55,9 @@ class Window:
         except urllib.error.HTTPError as error:
             raise RuntimeError(f"{method} {path}: {error.read().decode()}") from error
 
-    def answers(self, method, path):
+    def answers(self, method, path, body=None):
         try:
-            return self.call(method, path)
+            return self.call(method, path, body)
         except (OSError, RuntimeError):
             return None
 
@@ -106,7 +106,11 @@ class Window:
         """Pushes a button that may close its window, as a key would. The driver's own click would wait for good for a window that is
         gone, and misses its aim in an enlarged page."""
         try:
-            self.script(f"setTimeout(() => document.querySelector({selector!r}).click())")
+            there = f"return document.querySelector({selector!r}) !== null"
+        until(f"{selector}", lambda: self.script(there))
+        # The page may be gone before its answer is; what the press did is looked for by whoever asked for it.
+        script = {"script": f"setTimeout(() => document.querySelector({selector!r}).click())", "args": []}
+        self.answers("POST", self.session + "/execute/sync", script)
         except RuntimeError as gone:
             # The window may even close before the driver has heard that it was told. Whoever called sees what came of it.
             if "script result" not in str(gone) and "no such window" not in str(gone):
