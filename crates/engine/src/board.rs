@@ -54,7 +54,7 @@ pub(crate) struct Running {
 
 impl Board {
     pub(crate) fn new() -> Self {
-        let link = LinkView { state: LinkState::Off, reason: None };
+        let link = LinkView { state: LinkState::Off, ..LinkView::default() };
         Self { changed: Notify::new(), inner: Mutex::new(Inner { link, ..Inner::default() }) }
     }
 

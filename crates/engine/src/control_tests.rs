@@ -57,7 +57,7 @@ fn snapshot() -> Snapshot {
             problem_code: None,
             kept_for: None,
         },
-        link: LinkView { state: LinkState::Connected, reason: None },
+        link: LinkView { state: LinkState::Connected, ..LinkView::default() },
         chats: Vec::new(),
         powers: Vec::new(),
         shell: ShellView {

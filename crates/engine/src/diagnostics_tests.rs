@@ -35,7 +35,11 @@ fn picture() -> Snapshot {
             client_id: "my-own-client".to_owned(),
             ..AccountRow::default()
         }],
-        link: LinkView { state: LinkState::Waiting, reason: Some("castle.example:8443 refused".to_owned()) },
+        link: LinkView {
+            state: LinkState::Waiting,
+            reason: Some("castle.example:8443 refused".to_owned()),
+            ..LinkView::default()
+        },
         chats: vec![ChatView {
             session_id: "chat-of-anna-7".to_owned(),
             folder: "/srv/Zapfenstreich/Heimlich Werk".to_owned(),

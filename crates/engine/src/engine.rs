@@ -225,7 +225,7 @@ impl Core {
             && self.account.bearer().is_ok();
         if !wanted || self.main.is_some() {
             if self.main.is_none() && !self.halted {
-                self.board.set_link(LinkView { state: LinkState::Off, reason: None });
+                self.board.set_link(LinkView { state: LinkState::Off, ..LinkView::default() });
             }
             return;
         }
@@ -265,7 +265,7 @@ impl Core {
             Some(main) => drop(tokio::join!(main.stop(), chats)),
             None => chats.await,
         }
-        self.board.set_link(LinkView { state: LinkState::Off, reason: None });
+        self.board.set_link(LinkView { state: LinkState::Off, ..LinkView::default() });
     }
 
     /// What is offered has changed: every link says HELLO again. `at_once` does not wait for what runs.

@@ -82,7 +82,7 @@ pub(crate) struct LinkStatus {
 impl LinkStatus {
     fn new(now: Instant) -> Self {
         Self {
-            view: Mutex::new(LinkView { state: LinkState::Connecting, reason: None }),
+            view: Mutex::new(LinkView { state: LinkState::Connecting, ..LinkView::default() }),
             in_flight: AtomicU32::new(0),
             queued: Arc::default(),
             answered: AtomicU64::new(0),
@@ -195,8 +195,8 @@ impl Link {
                     Some(effects) => effects,
                     None => return self.ended(LinkEnd::Stopped),
                 },
-                DialEffect::Wait { reason, .. } => {
-                    self.show(LinkState::Waiting, Some(reason));
+                DialEffect::Wait { code, reason, .. } => {
+                    self.show(LinkState::Waiting, Some((code, reason)));
                     Vec::new()
                 }
                 DialEffect::Halt(halt) => {
@@ -314,13 +314,14 @@ impl Link {
     fn ended(&self, end: LinkEnd) -> LinkEnd {
         match &end {
             LinkEnd::Stopped => self.show(LinkState::Off, None),
-            LinkEnd::Halted(halt) => self.show(LinkState::Halted, Some(halt.reason.clone())),
+            LinkEnd::Halted(halt) => self.show(LinkState::Halted, Some((halt.code, halt.reason.clone()))),
         }
         end
     }
 
-    fn show(&self, state: LinkState, reason: Option<String>) {
-        show(&self.status, &self.shared.board, self.main, LinkView { state, reason });
+    fn show(&self, state: LinkState, why: Option<(&str, String)>) {
+        let (code, reason) = why.map(|(code, reason)| (code.to_owned(), reason)).unzip();
+        show(&self.status, &self.shared.board, self.main, LinkView { state, reason, code });
     }
 
     fn chat(&self) -> Option<SessionId> {
@@ -365,10 +366,10 @@ fn failure_of_dial(fault: &DialError) -> DialFailure {
 fn failure_of_account(fault: &AccountError) -> DialFailure {
     // The dialer says itself that the platform cannot be reached.
     if let AccountError::Unreachable { why } = fault {
-        return DialFailure::Network(why.clone());
+        return DialFailure::NotRenewed(why.clone());
     }
     if fault.is_passing() {
-        DialFailure::Network(fault.to_string())
+        DialFailure::NotRenewed(fault.to_string())
     } else {
         DialFailure::SignInNeeded(fault.to_string())
     }

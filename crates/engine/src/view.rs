@@ -301,6 +301,10 @@ pub struct LinkView {
     pub state: LinkState,
     /// Why it waits or halted, in words.
     pub reason: Option<String>,
+    /// The stable name of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub code: Option<String>,
 }
 
 /// A chat with a folder.

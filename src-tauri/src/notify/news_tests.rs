@@ -56,7 +56,7 @@ fn a_stop_is_told_by_who_raised_unless_the_person_saw_it() {
 #[test]
 fn a_refused_sign_in_is_one_notification_though_the_link_ends_with_it() {
     let account = AccountView { state: AccountState::Refused, ..AccountView::default() };
-    let link = LinkView { state: LinkState::Halted, reason: None };
+    let link = LinkView { state: LinkState::Halted, ..LinkView::default() };
     let mut news = News::default();
 
     let steps = news.follow(&Snapshot { account, link: link.clone(), ..Snapshot::default() }, Raiser::Elsewhere);

@@ -5,7 +5,7 @@ use super::*;
 fn idle() -> Snapshot {
     Snapshot {
         account: AccountView { state: AccountState::SignedIn, ..AccountView::default() },
-        link: LinkView { state: LinkState::Connected, reason: None },
+        link: LinkView { state: LinkState::Connected, ..LinkView::default() },
         powers: vec![power_row("files", "allowed"), power_row("shell", "off")],
         ..Snapshot::default()
     }
@@ -301,7 +301,7 @@ fn quit_says_what_it_ends() {
 #[test]
 fn the_status_says_what_the_icon_shows() {
     let account = |state| AccountView { state, ..AccountView::default() };
-    let link = |state| LinkView { state, reason: None };
+    let link = |state| LinkView { state, ..LinkView::default() };
     let shared = PowerView { running: 1, ..power_row("computer_use", "allowed") };
     let broken = AuditView { unavailable: true, ..AuditView::default() };
     let states = [
@@ -347,7 +347,7 @@ fn the_status_says_what_the_icon_shows() {
 #[test]
 fn signing_in_and_connecting_need_no_window() {
     let out = Snapshot { account: AccountView::default(), ..idle() };
-    let halted = Snapshot { link: LinkView { state: LinkState::Halted, reason: None }, ..idle() };
+    let halted = Snapshot { link: LinkView { state: LinkState::Halted, ..LinkView::default() }, ..idle() };
 
     assert!(actions(&english(&out)).contains(&Action::SignIn));
     assert!(actions(&english(&halted)).contains(&Action::Connect));

@@ -148,7 +148,11 @@ state: LinkState,
 /**
  * Why it waits or halted, in words.
  */
-reason: string | null, };
+reason: string | null, 
+/**
+ * The stable name of that.
+ */
+code?: string, };
 
 export type ChatView = { 
 /**

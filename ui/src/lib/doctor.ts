@@ -1,6 +1,8 @@
 /** The check-up: what belongs together, what comes first, and how a finding is said. No page and no call. */
 import type { Finding } from '../generated/types';
 import { keyNames } from './format';
+import { homeShort } from './paths';
+import { look } from './prefs.svelte';
 import { named } from './text';
 
 /** Checks by area, in the order in which a person asks for them. What is in no area comes last. */
@@ -36,7 +38,9 @@ export function fine(findings: Finding[]): Group[] {
 
 const places = (one: Finding): Record<string, string> => {
   const given: Record<string, string> = { fix: one.fix ?? '' };
-  for (const [name, value] of Object.entries(one.params)) if (value !== undefined) given[name] = name === 'keys' ? keyNames(value) : value;
+  for (const [name, value] of Object.entries(one.params)) if (value !== undefined) given[name] = name === 'keys' ? keyNames(value) : homeShort(value, look.desktop.home);
+  // Why there is no link has words of its own.
+  if (one.check === 'link' && given.why) given.why = named(`link.why.${given.code}`, given.why, { said: given.why });
   return given;
 };
 /** What was looked at, what was found, what to do: in the person's language, or as the engine said it. */

@@ -1,5 +1,5 @@
 /** The one line that says what agents can do right now. */
-import type { Snapshot } from '../generated/types';
+import type { LinkView, Snapshot } from '../generated/types';
 import { isolated, parts } from './paths';
 import { usable } from './powers';
 import { named, plural, t, type Key } from './text';
@@ -17,6 +17,9 @@ export const host = (address: string): string => address.replace(/^\w+:\/\//, ''
 
 /** Tells whether the platform is the practice one on this very computer. */
 export const isPractice = (address: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host(address));
+
+/** Why there is no connection, in the person’s language. */
+export const linkWhy = ({ reason, code }: LinkView): string => (reason ? named(`link.why.${code}`, reason, { said: reason }) : '');
 
 /** A measured time as a person would say it. */
 export const duration = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);

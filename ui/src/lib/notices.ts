@@ -1,6 +1,6 @@
 /** What a person should know before anything else, most pressing first. */
 import type { Prefs, Snapshot } from '../generated/types';
-import { isPractice } from './headline';
+import { isPractice, linkWhy } from './headline';
 import { named, plural, t } from './text';
 
 export interface NoticeLine {
@@ -21,7 +21,7 @@ export function notices(shown: Snapshot, prefs: Prefs): NoticeLine[] {
   }
   if (shown.audit.unavailable) lines.push({ id: 'audit', tone: 'bad', text: t('audit.broken'), act: null });
   if (shown.link.reason && !shown.raised && shown.link.state !== 'connected') {
-    lines.push({ id: 'link', tone: 'warn', text: shown.link.reason, act: shown.account.state === 'signed_in' ? 'connect' : null });
+    lines.push({ id: 'link', tone: 'warn', text: linkWhy(shown.link), act: shown.account.state === 'signed_in' ? 'connect' : null });
   }
   for (const { code, message } of shown.notices) lines.push({ id: `notice-${code}`, tone: 'warn', text: named(`trouble.${code}`, message), act: null });
   if (shown.tray === 'none') lines.push({ id: 'tray', tone: 'calm', text: t('tray.none'), act: null });

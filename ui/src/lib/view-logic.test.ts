@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { ChatView, PowerView, Prefs, Snapshot } from '../generated/types';
 import { firstRunDone, stepAt, turned } from './first-run';
-import { headline } from './headline';
+import { headline, linkWhy } from './headline';
 import { navKey, PAGES } from './nav';
 import { notices } from './notices';
 import { homeShort, isolated, parts, within } from './paths';
@@ -65,6 +65,17 @@ it('shows what presses first, each with what can be done about it', () => {
   expect(lines[2]?.text).toBe('As the engine says.');
   const practice = { ...calm, account: { ...calm.account, platform_url: 'http://127.0.0.1:4180' } };
   expect(notices(practice, { ...prefs, practice: true }).map((line) => line.act)).toEqual(['leave_practice']);
+});
+
+it('says why there is no link in the person’s language, and in the engine’s words where it knows none', () => {
+  const link = { state: 'waiting' as const, reason: 'The platform cannot be reached: no route.', code: 'unreachable' };
+  expect(linkWhy(link)).toBe('The platform cannot be reached: no route.');
+  chooseLanguage('de', 'de');
+  expect(linkWhy(link)).toBe('Die Plattform ist nicht zu erreichen.');
+  expect(notices({ ...calm, link }, prefs)[0]?.text).toBe('Die Plattform ist nicht zu erreichen.');
+  expect(linkWhy({ ...link, code: 'unheard_of' })).toBe(link.reason);
+  expect(linkWhy({ state: 'off', reason: null })).toBe('');
+  chooseLanguage('en', 'en');
 });
 
 it('keeps quiet about a link that is cut on purpose', () => {

@@ -1,5 +1,6 @@
 //! The way to the platform: its address, each step to it, the clock, and the ports to which a browser comes back.
 
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::Arc;
@@ -31,12 +32,14 @@ pub(super) fn link(door: &Door) -> Vec<Finding> {
     const CHECK: &str = "link";
     let Some(link) = door.snapshot().map(|snapshot| &snapshot.link) else { return Vec::new() };
     let why = link.reason.clone().unwrap_or_default();
+    let code = link.code.as_deref().unwrap_or_default();
+    let because: [(&str, &dyn Display); 2] = [("why", &why), ("code", &code)];
     match link.state {
         LinkState::Off => Vec::new(),
         LinkState::Connected => vec![Finding::ok(CHECK, &words::LINK_UP, &[])],
         LinkState::Connecting => vec![Finding::info(CHECK, &words::LINK_TRYING, &[])],
-        LinkState::Waiting => vec![Finding::warn(CHECK, &words::LINK_WAITS, &[("why", &why)]).with_action("connect")],
-        LinkState::Halted => vec![Finding::fail(CHECK, &words::LINK_HALTED, &[("why", &why)]).with_action("connect")],
+        LinkState::Waiting => vec![Finding::warn(CHECK, &words::LINK_WAITS, &because).with_action("connect")],
+        LinkState::Halted => vec![Finding::fail(CHECK, &words::LINK_HALTED, &because).with_action("connect")],
     }
 }
 

@@ -321,7 +321,7 @@ async fn a_link_that_ended_offers_to_connect_and_one_that_nobody_wants_says_noth
     let rig = Rig::new().with_state();
     let link = |state| {
         let picture = Snapshot {
-            link: LinkView { state, reason: Some("the platform ended it".to_owned()) },
+            link: LinkView { state, reason: Some("the platform ended it".to_owned()), ..LinkView::default() },
             ..picture(AccountState::SignedIn)
         };
         Input { engine: EngineAt::Here(EngineHandle::pair(picture).0), ..rig.input("") }

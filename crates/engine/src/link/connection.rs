@@ -287,7 +287,7 @@ impl Connection {
             (self.setup.shared.on_control)(negotiated);
         }
         self.status_facts();
-        let view = LinkView { state: LinkState::Connected, reason: None };
+        let view = LinkView { state: LinkState::Connected, ..LinkView::default() };
         show(&self.setup.status, &self.setup.shared.board, self.setup.main, view);
     }
 
@@ -398,6 +398,7 @@ fn renewal() -> Retry {
         refresh_first: false,
         bad_handshake: false,
         close_code: Some(1000),
+        code: "renewed",
         reason: "what is offered has changed".to_owned(),
     }
 }

@@ -61,6 +61,8 @@ pub enum DialEffect {
     Wait {
         /// When the next attempt is due.
         until: Instant,
+        /// Stable name of the reason.
+        code: &'static str,
         /// Why, for people.
         reason: String,
     },
@@ -80,8 +82,10 @@ pub enum DialFailure {
         /// The `Retry-After` header, if it was a number of seconds.
         retry_after: Option<Duration>,
     },
-    /// No answer: network, TLS, proxy; or the token could not be renewed for such a reason.
+    /// No answer: network, TLS, proxy.
     Network(String),
+    /// The token could not be renewed for such a reason: it is still the one that was refused.
+    NotRenewed(String),
     /// The token could not be renewed and a new sign-in is needed.
     SignInNeeded(String),
 }
@@ -204,10 +208,20 @@ impl Dialer {
         match failure {
             DialFailure::Network(what) => {
                 let reason = format!("The platform cannot be reached: {what}.");
-                self.retry_after_failure(Duration::ZERO, reason, now)
+                self.retry_after_failure(Duration::ZERO, "unreachable", reason, now)
             }
-            DialFailure::SignInNeeded(what) => self.halt(HaltKind::Auth, format!("{what} Sign in again.")),
+            DialFailure::NotRenewed(what) => {
+                // The next refusal would be none of a new token, and without one there is nothing to dial with.
+                self.renewed_at = None;
+                self.failures = self.failures.saturating_add(1);
+                let reason = format!("The platform cannot be reached: {what}.");
+                self.wait(self.failures - 1, Duration::ZERO, true, ("unreachable", reason), now)
+            }
+            DialFailure::SignInNeeded(what) => {
+                self.halt(HaltKind::Auth, "sign_in_needed", format!("{what} Sign in again."))
+            }
             DialFailure::Status { status: 401, .. } => self.refused(
+                "sign_in_refused",
                 "The platform does not accept this sign-in (401), also after renewing it. Sign in again.",
                 now,
             ),
@@ -218,15 +232,23 @@ impl Dialer {
                     TokenAge::Left(left) => left <= TOKEN_NEARLY_OLD,
                     TokenAge::Unknown => true,
                 };
-                if old { self.refused(words, now) } else { self.halt(HaltKind::Auth, words.to_owned()) }
+                if old {
+                    self.refused("not_allowed", words, now)
+                } else {
+                    self.halt(HaltKind::Auth, "not_allowed", words.to_owned())
+                }
             }
             DialFailure::Status { status, retry_after } => {
-                let reason = match status {
-                    429 => "The platform asks for patience (429).".to_owned(),
-                    500..=599 => format!("The platform is not available ({status})."),
-                    _ => format!("The platform's address answered with {status} instead of opening the link."),
+                let (code, reason) = match status {
+                    429 => ("busy", "The platform asks for patience (429).".to_owned()),
+                    500..=599 => ("unavailable", format!("The platform is not available ({status}).")),
+                    _ => {
+                        let words =
+                            format!("The platform's address answered with {status} instead of opening the link.");
+                        ("odd_answer", words)
+                    }
                 };
-                self.retry_after_failure(retry_after.unwrap_or_default().min(RETRY_AFTER_MAX), reason, now)
+                self.retry_after_failure(retry_after.unwrap_or_default().min(RETRY_AFTER_MAX), code, reason, now)
             }
         }
     }
@@ -263,8 +285,11 @@ impl Dialer {
         }
         match end {
             End::Retry(retry) => self.retry(retry, healthy, now),
-            End::Halt(halt) => self.halt(halt.kind, halt.reason.clone()),
-            End::Revoked(revoked) => self.halt(HaltKind::Protocol, revoked_words(&revoked.reason)),
+            End::Halt(halt) => self.halt(halt.kind, halt.code, halt.reason.clone()),
+            End::Revoked(revoked) => {
+                let (code, words) = revoked_words(&revoked.reason);
+                self.halt(HaltKind::Protocol, code, words)
+            }
             End::Stopped => {
                 self.state = State::Resting;
                 Vec::new()
@@ -315,7 +340,7 @@ impl Dialer {
                      check the platform's address, then connect again.",
                     retry.reason
                 );
-                return self.halt(HaltKind::Protocol, words);
+                return self.halt(HaltKind::Protocol, "odd_greetings", words);
             }
         }
         // A routine expiry: the renewed token opens the next connection at once.
@@ -335,19 +360,25 @@ impl Dialer {
                 self.short_lives - 1
             }
         };
-        self.wait(attempt, Duration::ZERO, retry.refresh_first, retry.reason.clone(), now)
+        self.wait(attempt, Duration::ZERO, retry.refresh_first, (retry.code, retry.reason.clone()), now)
     }
 
-    fn retry_after_failure(&mut self, at_least: Duration, reason: String, now: Instant) -> Vec<DialEffect> {
+    fn retry_after_failure(
+        &mut self,
+        at_least: Duration,
+        code: &'static str,
+        reason: String,
+        now: Instant,
+    ) -> Vec<DialEffect> {
         self.failures = self.failures.saturating_add(1);
-        self.wait(self.failures - 1, at_least, false, reason, now)
+        self.wait(self.failures - 1, at_least, false, (code, reason), now)
     }
 
     /// The token was refused: renew it once, give up at the second refusal.
-    fn refused(&mut self, words: &str, now: Instant) -> Vec<DialEffect> {
+    fn refused(&mut self, code: &'static str, words: &str, now: Instant) -> Vec<DialEffect> {
         let renewed = self.renewed_at.is_some_and(|at| now.saturating_duration_since(at) < RENEWAL_COUNTS_FOR);
         if renewed {
-            return self.halt(HaltKind::Auth, words.to_owned());
+            return self.halt(HaltKind::Auth, code, words.to_owned());
         }
         self.renewed_at = Some(now);
         self.dial(true)
@@ -358,37 +389,46 @@ impl Dialer {
         attempt: u32,
         at_least: Duration,
         refresh_first: bool,
-        reason: String,
+        (code, reason): (&'static str, String),
         now: Instant,
     ) -> Vec<DialEffect> {
         let wait = self.backoff.wait(attempt, (self.jitter)()).max(at_least);
         let until = now + wait;
         self.state = State::Waiting { until, refresh_first };
-        vec![DialEffect::Wait { until, reason }]
+        vec![DialEffect::Wait { until, code, reason }]
     }
 
-    fn halt(&mut self, kind: HaltKind, reason: String) -> Vec<DialEffect> {
+    fn halt(&mut self, kind: HaltKind, code: &'static str, reason: String) -> Vec<DialEffect> {
         self.state = State::Halted;
-        vec![DialEffect::Halt(Halt { kind, reason })]
+        vec![DialEffect::Halt(Halt { kind, code, reason })]
     }
 }
 
-fn revoked_words(reason: &str) -> String {
+/// The stable name, and the words.
+fn revoked_words(reason: &str) -> (&'static str, String) {
     match reason {
-        "another_shim_connected" | "session_taken_over" => {
-            "Another client of this account took the link over. Stop that one, then connect again here.".to_owned()
-        }
-        "user_revoked" | "session_revoked" => {
-            "The access of this computer was revoked at the platform. Sign in again to give it back.".to_owned()
-        }
-        "platform_shutdown" => "The platform is shutting down. Connect again once it is back.".to_owned(),
-        "protocol_version_mismatch" => {
-            "The platform speaks another version of the protocol. Update Drawbridge, then connect again.".to_owned()
-        }
-        other => format!(
-            "The platform ended the link for good ({}). Connect again when that is settled.",
-            drawbridge_core::escape_outside_text(super::codec::cut_at(other, 100))
+        "another_shim_connected" | "session_taken_over" => (
+            "taken_over",
+            "Another client of this account took the link over. Stop that one, then connect again here.".to_owned(),
         ),
+        "user_revoked" | "session_revoked" => (
+            "revoked",
+            "The access of this computer was revoked at the platform. Sign in again to give it back.".to_owned(),
+        ),
+        "platform_shutdown" => {
+            ("platform_ends", "The platform is shutting down. Connect again once it is back.".to_owned())
+        }
+        "protocol_version_mismatch" => (
+            "other_version",
+            "The platform speaks another version of the protocol. Update Drawbridge, then connect again.".to_owned(),
+        ),
+        other => {
+            let words = format!(
+                "The platform ended the link for good ({}). Connect again when that is settled.",
+                drawbridge_core::escape_outside_text(super::codec::cut_at(other, 100))
+            );
+            ("ended", words)
+        }
     }
 }
 

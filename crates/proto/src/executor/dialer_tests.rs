@@ -86,7 +86,7 @@ fn halt(effects: &[DialEffect]) -> HaltKind {
 }
 
 fn retry(pace: Pace) -> Retry {
-    Retry { pace, refresh_first: false, bad_handshake: false, close_code: None, reason: "x".into() }
+    Retry { pace, refresh_first: false, bad_handshake: false, close_code: None, code: "x", reason: "x".into() }
 }
 
 fn broke() -> End {
@@ -237,6 +237,15 @@ fn an_orderly_close_waits_the_base_and_forgets_earlier_failures() {
 }
 
 #[test]
+fn a_wait_and_an_end_have_a_stable_name() {
+    let mut world = World::new();
+    let link = world.wanted();
+    assert!(matches!(world.unreachable(link)[..], [DialEffect::Wait { code: "unreachable", .. }]));
+    let link = world.next();
+    assert!(matches!(world.end(link, &taken_over())[..], [DialEffect::Halt(Halt { code: "taken_over", .. })]));
+}
+
+#[test]
 fn after_a_takeover_there_is_no_dial_until_the_person_acts() {
     let mut world = World::new();
     let link = world.wanted();
@@ -340,6 +349,29 @@ fn a_renewal_before_a_long_outage_does_not_count_against_the_next() {
     let _ = world.refuse(link, 503, FRESH);
     let link = world.next();
     let _ = renewed(&world.refuse(link, 401, FRESH));
+}
+
+#[test]
+fn a_renewal_that_fails_for_now_is_tried_again_and_counts_for_nothing() {
+    let mut world = World::new();
+    let link = world.wanted();
+    let mut effects = world.refuse(link, 401, FRESH);
+    for _ in 0..5 {
+        let link = match effects.as_slice() {
+            [DialEffect::RefreshThenDial(link)] => *link,
+            other => panic!("{other:?}"),
+        };
+        let failure = DialFailure::NotRenewed("it answered with 503".into());
+        let waits = world.dialer.on_dial_failed(link, failure, FRESH, world.now);
+        assert!(matches!(waits.as_slice(), [DialEffect::Wait { .. }]), "{waits:?}");
+        world.now = world.dialer.deadline().unwrap();
+        effects = world.dialer.on_tick(world.now);
+    }
+    let [DialEffect::RefreshThenDial(link)] = effects.as_slice() else { panic!("{effects:?}") };
+    // Renewed at last. A refusal of the new token is looked at once more, and then believed.
+    let effects = world.refuse(*link, 401, FRESH);
+    let [DialEffect::RefreshThenDial(link)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert!(matches!(world.refuse(*link, 401, FRESH).as_slice(), [DialEffect::Halt(_)]));
 }
 
 #[test]

@@ -163,6 +163,8 @@ pub struct Retry {
     pub bad_handshake: bool,
     /// The close code, if the peer gave one.
     pub close_code: Option<u16>,
+    /// Stable name of the reason.
+    pub code: &'static str,
     /// For people.
     pub reason: String,
 }
@@ -201,6 +203,8 @@ impl HaltKind {
 pub struct Halt {
     /// The kind.
     pub kind: HaltKind,
+    /// Stable name of the reason.
+    pub code: &'static str,
     /// For people: what happened, what it means, what to do.
     pub reason: String,
 }

@@ -12,27 +12,44 @@ pub(super) fn of_close(code: Option<u16>, reason: &str) -> End {
         Some(4429) => revoked(4429, "platform_shutdown"),
         Some(4401) => End::Retry(Retry {
             refresh_first: true,
-            ..retry(code, "The access token expired; it is renewed and the link comes back.".to_owned())
+            ..retry(
+                code,
+                "token_expired",
+                "The access token expired; it is renewed and the link comes back.".to_owned(),
+            )
         }),
         Some(4400) => halt(
             HaltKind::Protocol,
+            "greeting_refused",
             "The platform refused the greeting of this computer, and would again. The link stays down. Update \
              Drawbridge, then connect again.",
         ),
         Some(4403) => halt(
             HaltKind::Auth,
+            "account_refused",
             "The platform refused this account or chat. The link stays down. Check the account at the platform, then \
              sign in again.",
         ),
-        Some(1000) => End::Retry(Retry { pace: Pace::Base, ..retry(code, "The platform closed the link.".to_owned()) }),
-        Some(number) => End::Retry(retry(code, words(number, reason))),
-        None => End::Retry(retry(code, "The link broke.".to_owned())),
+        Some(1000) => {
+            End::Retry(Retry { pace: Pace::Base, ..retry(code, "closed", "The platform closed the link.".to_owned()) })
+        }
+        Some(number) => End::Retry(retry(code, name(number), words(number, reason))),
+        None => End::Retry(retry(code, "broke", "The link broke.".to_owned())),
     }
 }
 
 /// A plain retry with a growing wait.
-pub(super) fn retry(close_code: Option<u16>, reason: String) -> Retry {
-    Retry { pace: Pace::Grow, refresh_first: false, bad_handshake: false, close_code, reason }
+pub(super) fn retry(close_code: Option<u16>, code: &'static str, reason: String) -> Retry {
+    Retry { pace: Pace::Grow, refresh_first: false, bad_handshake: false, close_code, code, reason }
+}
+
+const fn name(code: u16) -> &'static str {
+    match code {
+        4408 => "greeting_late",
+        4500 | 1011 => "platform_fault",
+        1009 => "too_large",
+        _ => "closed",
+    }
 }
 
 fn words(code: u16, reason: &str) -> String {
@@ -57,6 +74,6 @@ fn revoked(code: u16, label: &str) -> End {
     })
 }
 
-fn halt(kind: HaltKind, reason: &str) -> End {
-    End::Halt(Halt { kind, reason: reason.to_owned() })
+fn halt(kind: HaltKind, code: &'static str, reason: &str) -> End {
+    End::Halt(Halt { kind, code, reason: reason.to_owned() })
 }

@@ -107,6 +107,7 @@ pub(super) fn not_an_ack(what: &str) -> Failed {
             refresh_first: false,
             bad_handshake: true,
             close_code: None,
+            code: "odd_greeting",
             reason: format!("The platform answered the greeting with something unexpected ({what})."),
         }),
     }
@@ -133,6 +134,7 @@ pub(super) fn check(
             close_reason: "HELLO_ACK names another session".to_owned(),
             end: End::Halt(Halt {
                 kind: HaltKind::Auth,
+                code: "other_chat",
                 reason: "The platform tied this connection to another chat than the one asked for. Nothing was done. \
                          Sign in again; if it happens again, report it to the platform."
                     .to_owned(),
@@ -198,6 +200,7 @@ fn protocol(code: u16, close_reason: &str, what: &str) -> Failed {
         close_reason: close_reason.to_owned(),
         end: End::Halt(Halt {
             kind: HaltKind::Protocol,
+            code: "not_understood",
             reason: format!(
                 "The platform and Drawbridge do not understand each other: {what}. The link stays down. Update \
                  Drawbridge, then connect again."
