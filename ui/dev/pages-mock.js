@@ -76,6 +76,20 @@ if (scene === 'managed') {
   Object.assign(snapshot.powers[2], { ceiling: { mode: 'ask_each_time', by } });
 }
 
+// ?scene=gate_passphrase_wanted|gate_keychain_locked|gate_no_keychain|gate_broken_file|gate_other, ?busy=1, ?problem=…
+if (scene.startsWith('gate_')) {
+  const kind = scene.slice(5);
+  snapshot.gate = {
+    kind, busy: query.has('busy'), problem: query.get('problem'),
+    path: { passphrase_wanted: `${home}/.local/state/drawbridge/secrets.enc`, broken_file: `${home}/.local/state/drawbridge/bindings.json` }[kind] ?? null,
+    message: {
+      no_keychain: 'The keychain does not answer: org.freedesktop.secrets is not provided by any service.',
+      broken_file: 'The list of folders cannot be read: line 1 breaks off.', other: 'Another Drawbridge already uses this state folder (process 4711). Quit it first.',
+    }[kind] ?? 'In the words of the engine.',
+    can_make_file: kind === 'no_keychain', can_set_aside: ['passphrase_wanted', 'keychain_locked', 'broken_file'].includes(kind), can_ask_keychain: kind === 'keychain_locked',
+  };
+}
+
 let prefs = {
   theme: query.get('theme') ?? 'system', language: query.get('lang') ?? 'en', zoom: Number(query.get('zoom') ?? 100),
   first_run: query.has('first') ? Number(query.get('first')) : 4, hot_key: true, notifications: true, size: null, plain_drawing: false, practice: false, update_channel: 'stable', check_updates: true,

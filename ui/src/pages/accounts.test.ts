@@ -45,7 +45,7 @@ it('shows each account with its platform, its client id where it is another one,
   render(Accounts, { shown: with_({}) });
   const [used, work, home] = screen.getAllByRole('listitem');
 
-  expect(used?.textContent).toMatch(/As configured\s*In use\s*Signed in/);
+  expect(used?.textContent).toMatch(/Default account\s*In use\s*Signed in/);
   expect(work?.textContent).toContain('https://work.example');
   expect(work?.textContent).toContain('desk-7');
   expect(home?.textContent).toContain('Signed out');
@@ -125,7 +125,7 @@ it('says why no other account can be used in this run', () => {
 
 it.each([
   ['expired', 'Your sign-in has run out', 'long time without use'],
-  ['refused', 'The platform refused this sign-in.', 'taken back at the platform'],
+  ['refused', 'The platform refused this sign-in', 'taken back at the platform'],
 ] as const)('says in the state %s what happened and what comes next, once', async (state, tag, next) => {
   const code = state === 'expired' ? 'sign_in_expired' : 'sign_in_refused';
   render(Account, { shown: with_({ state, problem: 'in the engine’s words', problem_code: code }) });

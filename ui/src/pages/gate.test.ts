@@ -73,13 +73,13 @@ it('takes a new passphrase only when it is long enough and typed the same twice'
   await fireEvent.click(button('Choose a passphrase…'));
   const make = () => button('Make the file and start');
   await type('New passphrase', 'seven77');
-  await type('The same again', 'seven77');
+  await type('Repeat the passphrase', 'seven77');
   expect(make()).toHaveProperty('disabled', true);
   await type('New passphrase', 'correct horse');
   expect(screen.getByText('These are not the same.')).toBeTruthy();
   expect(make()).toHaveProperty('disabled', true);
 
-  await type('The same again', 'correct horse');
+  await type('Repeat the passphrase', 'correct horse');
   await fireEvent.click(make());
 
   expect(sent).toEqual([{ command: 'gate_new_file', passphrase: 'correct horse' }]);
@@ -91,7 +91,7 @@ it('moves secrets only after saying what follows, and shows why it did not work'
   await fireEvent.click(button('Move to an encrypted file…'));
   expect(screen.getByText(/asks for this passphrase at each start/)).toBeTruthy();
   await type('New passphrase', 'correct horse');
-  await type('The same again', 'correct horse');
+  await type('Repeat the passphrase', 'correct horse');
   refusal = { code: 'not_moved', message: 'Nothing was moved: the disk is full.' };
   await fireEvent.click(button('Move to the file'));
   expect(await screen.findByText('Nothing was moved: the disk is full.')).toBeTruthy();

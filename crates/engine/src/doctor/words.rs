@@ -78,8 +78,8 @@ words! {
     MANAGED_SET_NAMELESS "managed_set_nameless": "Your organisation has fixed settings of this computer with {path}: {locked}";
     MANAGED_BROKEN "managed_broken": "Nothing may act: {why}"
         => "Ask your administrator to mend that file.";
-    LOGIN_ON "login_on": "Drawbridge starts when you sign in to this computer ({place}).";
-    LOGIN_OFF "login_off": "Drawbridge does not start when you sign in to this computer.";
+    LOGIN_ON "login_on": "Drawbridge starts when you log in to this computer ({place}).";
+    LOGIN_OFF "login_off": "Drawbridge does not start when you log in to this computer.";
     LOGIN_ELSEWHERE "login_elsewhere": "At login another program starts in place of this one: {program}"
         => "Let it start this Drawbridge, or remove {place}.";
     LOGIN_GONE "login_gone": "At login a program is to start that is not there any more: {program}"
@@ -106,7 +106,7 @@ words! {
     SECRETS_NONE "secrets_none": "There is no place for secrets: {why}"
         => "Install or start a keychain such as GNOME Keyring, or set DRAWBRIDGE_KEYCHAIN_PASSPHRASE for an encrypted file.";
     SECRETS_SILENT "secrets_silent": "The keychain of this computer is there and does not answer."
-        => "It may wait for a question that nobody sees. Look for its window, or sign in to this computer anew.";
+        => "It may wait for a question that nobody sees. Look for its window, or log in to this computer anew.";
     SECRETS_NO_PASSPHRASE "secrets_no_passphrase": "Secrets are in {path}, and its passphrase is not known here."
         => "Start Drawbridge and type it there, or set DRAWBRIDGE_KEYCHAIN_PASSPHRASE.";
     SECRETS_WRONG "secrets_wrong": "The passphrase does not open {path}, or the file was changed. It stays as it is."

@@ -1,11 +1,14 @@
 /** Mehrere Konten und Plattformen. */
 export const accounts = {
   'accounts.title': 'Konten',
-  'accounts.intro': 'Es ist immer ein Konto in Gebrauch. Jedes hat seine eigene Anmeldung und seine eigenen Chats; Rechte und Regeln, die immer gelten, gehören Ihnen und gelten für alle.',
-  'accounts.default': 'Wie konfiguriert',
+  'accounts.intro': 'Es ist immer ein Konto in Gebrauch. Jedes hat seine eigene Anmeldung und seine eigenen Chats. Rechte und Regeln, die immer gelten, sind für alle Konten dieselben.',
+  'accounts.default': 'Standardkonto',
   'accounts.in_use': 'In Gebrauch',
   'accounts.signed_in': 'Angemeldet',
   'accounts.signed_out': 'Abgemeldet',
+  'accounts.signing_in': 'Anmeldung läuft',
+  'accounts.expired': 'Abgelaufen',
+  'accounts.refused': 'Abgelehnt',
   'accounts.client': 'Client-Kennung',
   'accounts.use': 'Verwenden',
   'accounts.use.sure': 'Drawbridge startet mit dem Konto „{name}“ neu. Was gerade läuft, endet, und die Chats des jetzigen Kontos warten, bis Sie es wieder verwenden.',

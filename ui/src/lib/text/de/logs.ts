@@ -10,5 +10,5 @@ export const logs = {
   'logs.copied': 'Kopiert. Fügen Sie es dort ein, wo Sie um Hilfe bitten.',
   'logs.again': 'Noch einmal ansehen',
   'logs.close': 'Schließen',
-  'logs.open': 'Ordner des Protokolls öffnen',
+  'logs.open': 'Ordner öffnen',
 } as const;

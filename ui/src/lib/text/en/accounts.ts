@@ -1,11 +1,14 @@
 /** Several accounts and platforms. */
 export const accounts = {
   'accounts.title': 'Accounts',
-  'accounts.intro': 'One account is in use at a time. Each has its own sign-in and its own chats; powers and rules that always hold are yours and hold for all.',
-  'accounts.default': 'As configured',
+  'accounts.intro': 'One account is in use at a time. Each has its own sign-in and its own chats. Powers, and rules that always hold, are the same for all of them.',
+  'accounts.default': 'Default account',
   'accounts.in_use': 'In use',
   'accounts.signed_in': 'Signed in',
   'accounts.signed_out': 'Signed out',
+  'accounts.signing_in': 'Signing in',
+  'accounts.expired': 'Run out',
+  'accounts.refused': 'Refused',
   'accounts.client': 'Client id',
   'accounts.use': 'Use',
   'accounts.use.sure': 'Drawbridge starts again with the account “{name}”. What runs now ends, and the chats of the present account wait until you use it again.',
