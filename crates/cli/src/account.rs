@@ -244,6 +244,7 @@ impl Wanted {
                 Self::checked(&loaded, Ok(chosen), named, made)
             }
             (_, Some(id)) if id != DEFAULT => {
+                accounts::refuse_if_managed(&loaded)?;
                 let chosen = Chosen::of(&book, &id, &configured);
                 if let (Ok(chosen), true) = (&chosen, named) {
                     let asked =

@@ -171,6 +171,7 @@ pub(crate) async fn add_for_sign_in(
             client.send(&command).await?;
         }
         Reach::Stopped(_owner) => {
+            refuse_if_managed(loaded)?;
             let book = open_book(&place.folders.state);
             let policy = loaded.managed.as_ref();
             let added = accounts::add(&book, policy, name, &wanted.platform_url, &wanted.client_id);
@@ -180,6 +181,17 @@ pub(crate) async fn add_for_sign_in(
     let book = open_book(&place.folders.state);
     let id = book.find(name).context("the account was added and is gone again")?;
     Ok(Chosen::of(&book, &id, &configured(loaded))?)
+}
+
+/// What an organisation has fixed, a stopped program does not change either.
+///
+/// # Errors
+/// It has fixed the account.
+pub(crate) fn refuse_if_managed(loaded: &Loaded) -> anyhow::Result<()> {
+    match Fixed::of(loaded) {
+        Some(fixed @ Fixed::Organisation) => Err(coded(CONFIGURATION, anyhow::anyhow!(fixed.why()))),
+        Some(Fixed::Run | Fixed::Practice) | None => Ok(()),
+    }
 }
 
 async fn choose(named: &str) -> anyhow::Result<u8> {
@@ -192,6 +204,7 @@ async fn choose(named: &str) -> anyhow::Result<u8> {
         }
         Reach::Stopped(_owner) => {
             let loaded = configuration::load(&place, FlagOverrides::default())?;
+            refuse_if_managed(&loaded)?;
             let book = open_book(&place.folders.state);
             let before = book.in_use();
             let of_it = Chosen::of(&book, &id, &configured(&loaded))?;

@@ -171,3 +171,31 @@ async fn what_a_policy_takes_away_while_the_program_runs_is_gone_at_once_and_a_b
     assert!(std::process::Command::new("kill").args(["-TERM", &pid.to_string()]).status().unwrap().success());
     assert_eq!(within(child.wait()).await.unwrap().code(), Some(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fixed_accounts_are_fixed_for_a_stopped_program_too() {
+    if cannot() {
+        return;
+    }
+    let rig = Rig::new().await;
+    let url = rig.practice.base_url();
+    let free = run(&rig, "", "", &["accounts", "add", "Before", "--platform-url", &url]).await;
+    assert!(free.status.success(), "{}", said(&free));
+    let kept = std::fs::read(rig.state().join("accounts.json")).unwrap();
+
+    for words in [
+        &["accounts", "add", "After", "--platform-url", &url][..],
+        &["accounts", "use", "before"],
+        &["auth", "--no-browser", "--profile", "before"],
+        &["auth", "--no-browser", "--profile", "new", "--platform-url", &url],
+    ] {
+        let output = run(&rig, "accounts = \"fixed\"\n", "", words).await;
+
+        assert_eq!(output.status.code(), Some(78), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains("an organisation has fixed"), "{words:?}: {}", said(&output));
+        assert_eq!(std::fs::read(rig.state().join("accounts.json")).unwrap(), kept, "{words:?}");
+    }
+    // Taking away is never refused.
+    let removed = run(&rig, "accounts = \"fixed\"\n", "", &["accounts", "remove", "before"]).await;
+    assert!(removed.status.success(), "{}", said(&removed));
+}
