@@ -60,7 +60,7 @@ if (scene === 'raised') Object.assign(snapshot, { raised: true, last_raise: { at
 if (scene === 'trouble') {
   Object.assign(snapshot, {
     trouble: { code: 'settings_broken', message: 'The stored settings cannot be read.' }, tray: 'none', prompts: [{}, {}],
-    audit: { ...snapshot.audit, unavailable: true }, link: { state: 'waiting', reason: 'The platform did not answer. Drawbridge tries again in 12 seconds.' },
+    audit: { ...snapshot.audit, unavailable: true }, link: { state: 'waiting', code: 'unreachable', reason: 'The platform cannot be reached: platform.agpt.co:443 cannot be reached (TCP): nobody listens there.' },
     browse_roots: [`${home}/Documents`, '/media/ada/archive'], offered_folder: `${home}/Documents/Taxes 2026`,
     shell: { mode: 'full', network: 'all', confinement_missing: null },
   });
