@@ -259,6 +259,10 @@ fn follow_the_tray(app: &AppHandle, mut tray: watch::Receiver<TrayState>, hidden
         let mut unseen = hidden;
         loop {
             let state = *tray.borrow_and_update();
+            // With the engine the icon goes too, and the program right after it: nobody misses it then.
+            if app.state::<Shell>().ended.borrow().is_some() {
+                return;
+            }
             if state != TrayState::Unknown {
                 let shown = state == TrayState::Shown;
                 tray_is(&app, shown);
