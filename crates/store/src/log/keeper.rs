@@ -170,6 +170,12 @@ impl Open {
     }
 
     fn rotate(&mut self, folder: &Path) -> io::Result<()> {
+        for name in (1..FILES).map(|number| older(folder, number)) {
+            // No file can take the place of a folder, so it would end the log for good.
+            if name.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
+                private::set_aside(&name)?;
+            }
+        }
         for number in (1..FILES).rev() {
             let from = if number == 1 { folder.join(FILE) } else { older(folder, number - 1) };
             match std::fs::rename(&from, older(folder, number)) {
@@ -230,6 +236,24 @@ mod tests {
         assert!(files[..5].iter().all(|path| fs::metadata(path).unwrap().len() <= FILE_BYTES));
         assert!(kept(dir.path()).lines().last().unwrap().starts_with("001799 "));
         assert_eq!(super::super::last_lines(dir.path(), 3).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn folders_with_the_names_of_older_files_do_not_end_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 1..FILES {
+            fs::create_dir_all(older(dir.path(), number).join("of somebody else")).unwrap();
+        }
+        let mut keeper = Keeper::new();
+        keeper.keep_in(dir.path().to_owned());
+        let filler = "x".repeat(4000);
+        for number in 0..600 {
+            keeper.write(&format!("{number:06} {filler}"));
+        }
+
+        assert!(kept(dir.path()).lines().last().unwrap().starts_with("000599 ") && !keeper.told);
+        assert!(older(dir.path(), 1).is_file());
+        assert!(dir.path().join("drawbridge.log.1.broken-1/of somebody else").is_dir());
     }
 
     #[test]
