@@ -87,6 +87,8 @@ pub(crate) struct Shell {
     /// The program starts again once it has ended.
     again: AtomicBool,
     ended: watch::Receiver<Option<u8>>,
+    /// The program is on its way out.
+    ending: AtomicBool,
 }
 
 impl Shell {
@@ -168,8 +170,13 @@ fn display() -> Result<(), &'static str> {
 
 fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
     let (engine, hidden) = (hosted.handle.clone(), launch.hidden);
-    let shell =
-        Shell { trial: launch.trial, tray: AtomicBool::new(false), again: AtomicBool::new(false), ended: hosted.ended };
+    let shell = Shell {
+        trial: launch.trial,
+        tray: AtomicBool::new(false),
+        again: AtomicBool::new(false),
+        ended: hosted.ended,
+        ending: AtomicBool::new(false),
+    };
     tauri::Builder::default()
         .manage(engine.clone())
         .manage(shell)
@@ -259,8 +266,8 @@ fn follow_the_tray(app: &AppHandle, mut tray: watch::Receiver<TrayState>, hidden
         let mut unseen = hidden;
         loop {
             let state = *tray.borrow_and_update();
-            // With the engine the icon goes too, and the program right after it: nobody misses it then.
-            if app.state::<Shell>().ended.borrow().is_some() {
+            // The icon goes with the engine, and the program right after it: nobody misses it then.
+            if app.state::<Shell>().ending.load(Ordering::Acquire) {
                 return;
             }
             if state != TrayState::Unknown {
@@ -290,6 +297,7 @@ fn tray_is(app: &AppHandle, shown: bool) {
 
 /// Ends the engine in order, then the program.
 pub(crate) fn quit(app: &AppHandle) {
+    app.state::<Shell>().ending.store(true, Ordering::Release);
     let app = app.clone();
     tauri::async_runtime::spawn(async move {
         let engine = app.state::<EngineHandle>().inner().clone();
