@@ -90,3 +90,10 @@ fn two_state_folders_never_share_a_keychain_and_a_copy_keeps_its_own() {
     std::fs::write(one.join("keychain-name"), "../drawbridge").unwrap();
     assert!(keychain_of(&one).is_err());
 }
+
+#[test]
+fn why_nothing_was_moved_is_told_once() {
+    let fault = MoveFault::from(SecretFault::Moved(PathBuf::from("secrets.enc")));
+
+    assert!(fault.to_string().contains("secrets.enc") && std::error::Error::source(&fault).is_none());
+}

@@ -31,7 +31,8 @@ impl KeychainStore for Keychain {
     }
 }
 
-/// Why secrets were not moved. They are all where they were.
+/// Why secrets were not moved. They are all where they were. Each message holds its cause, so none is named as the source of
+/// another and told twice.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveFault {
     /// They are there already.
@@ -50,13 +51,19 @@ pub enum MoveFault {
     },
     /// One of the stores.
     #[error("nothing was moved: {0}")]
-    Store(#[from] SecretFault),
+    Store(SecretFault),
     /// What was written does not read back.
     #[error("nothing was moved: the new place did not give back what was put into it")]
     Different,
     /// The mark of the move.
     #[error("nothing was moved: the state folder cannot be written: {0}")]
     Mark(std::io::Error),
+}
+
+impl From<SecretFault> for MoveFault {
+    fn from(fault: SecretFault) -> Self {
+        Self::Store(fault)
+    }
 }
 
 /// The secrets moved.
