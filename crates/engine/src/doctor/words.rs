@@ -127,7 +127,7 @@ words! {
 
     AUDIT_LATER "audit_later": "{path} is made by the first start.";
     AUDIT_SOUND "audit_sound": "{path} is sound: nobody without its key has changed it.";
-    AUDIT_SOUND_ALL "audit_sound_all": "All {records} records in {files} files are sound: nobody without the key has changed them.";
+    AUDIT_SOUND_ALL "audit_sound_all": "All {records} records are sound (files: {files}): nobody without the key has changed them.";
     AUDIT_UNTRIED "audit_untried": "The audit log was not checked, since a part of what guards it lies in the place for secrets.";
     AUDIT_BROKEN "audit_broken": "The audit log is not as it was written: {count} findings, the first: {first}"
         => "Keep the files, they are evidence. drawbridge audit verify-all tells all of it.";

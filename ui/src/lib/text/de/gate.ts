@@ -20,7 +20,7 @@ export const gate = {
   'gate.busy': 'Wird versucht…',
   'gate.busy.keychain': 'Wird versucht. Wenn der Schlüsselbund etwas fragt, antworten Sie dort.',
   'gate.file.title': 'Geheimnisse stattdessen in einer verschlüsselten Datei aufbewahren',
-  'gate.file.more': 'Für Computer ohne Schlüsselbund. Drawbridge fragt bei jedem Start nach der Passphrase.',
+  'gate.file.more': 'Drawbridge fragt dann bei jedem Start nach ihrer Passphrase und braucht keinen Schlüsselbund.',
   'gate.file.begin': 'Passphrase wählen…',
   'gate.file.remember': 'Merken Sie sich diese Passphrase, oder bewahren Sie sie sicher auf. Ohne sie kann niemand die Datei lesen, und niemand kann sie Ihnen wiedergeben.',
   'gate.file.make': 'Datei anlegen und starten',

@@ -162,7 +162,7 @@ export const doctor = {
   'doctor.fix.sign_in_unreadable': 'Unlock the place for secrets, then check again.',
   'doctor.said.audit_later': '{path} is made by the first start.',
   'doctor.said.audit_sound': '{path} is sound: nobody without its key has changed it.',
-  'doctor.said.audit_sound_all': 'All {records} records in {files} files are sound: nobody without the key has changed them.',
+  'doctor.said.audit_sound_all': 'All {records} records are sound (files: {files}): nobody without the key has changed them.',
   'doctor.said.audit_untried': 'The audit log was not checked, since a part of what guards it lies in the place for secrets.',
   'doctor.said.audit_broken': 'The audit log is not as it was written: {count} findings, the first: {first}',
   'doctor.fix.audit_broken': 'Keep the files, they are evidence. drawbridge audit verify-all tells all of it.',

@@ -20,7 +20,7 @@ export const gate = {
   'gate.busy': 'Trying…',
   'gate.busy.keychain': 'Trying. If the keychain shows a question, answer it there.',
   'gate.file.title': 'Keep secrets in an encrypted file instead',
-  'gate.file.more': 'For computers without a keychain. Drawbridge asks for its passphrase at each start.',
+  'gate.file.more': 'Drawbridge then asks for its passphrase at each start and needs no keychain.',
   'gate.file.begin': 'Choose a passphrase…',
   'gate.file.remember': 'Remember this passphrase or keep it in a safe place. Nobody can read the file without it, and nobody can give it back to you.',
   'gate.file.make': 'Make the file and start',
