@@ -118,6 +118,26 @@ pub enum Links {
 /// # Errors
 /// The fault of the file system; the old file is untouched then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_beside(path, bytes, |temporary| fs::rename(temporary, path))
+}
+
+/// Makes a file whole where none is, as [`replace`] does. One that another process has made by then stays, and is no fault.
+///
+/// # Errors
+/// The fault of the file system.
+pub fn create_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_beside(path, bytes, |temporary| {
+        // A second name fails where something has it, a rename does not.
+        match fs::hard_link(temporary, path) {
+            Ok(()) => fs::remove_file(temporary),
+            Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => fs::remove_file(temporary),
+            // File systems without second names have no such step.
+            Err(_) => fs::rename(temporary, path),
+        }
+    })
+}
+
+fn write_beside(path: &Path, bytes: &[u8], put: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("the path has no folder"))?;
     let name = path.file_name().ok_or_else(|| io::Error::other("the path has no name"))?;
     let mut temporary_name = std::ffi::OsString::from(".");
@@ -130,7 +150,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut file = options().write(true).create_new(true).open(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        put(&temporary)
     })();
     if written.is_err() {
         // What matters is the first fault; a left-over is swept at the next start.
@@ -294,6 +314,23 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn of_several_that_make_a_file_at_once_one_does_and_all_read_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keychain-name");
+        let read: Vec<_> = std::thread::scope(|scope| {
+            let make = |number: usize| {
+                create_once(&path, format!("{number}").as_bytes()).unwrap();
+                fs::read(&path).unwrap()
+            };
+            let threads: Vec<_> = (0..8).map(|number| scope.spawn(move || make(number))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+
+        assert!(read.iter().all(|text| *text == read[0]), "{read:?}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -225,16 +225,17 @@ pub fn keychain_of(state_dir: &Path) -> std::io::Result<Keychain> {
         return Ok(Keychain::for_service(NO_SERVICE));
     }
     let path = state_dir.join("keychain-name");
-    let name = match private::read(&path) {
-        Ok(name) => String::from_utf8_lossy(&name).trim().to_owned(),
+    let read = || Ok::<_, std::io::Error>(String::from_utf8_lossy(&private::read(&path)?).trim().to_owned());
+    let name = match read() {
         Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {
             let mut random = [0_u8; 8];
             getrandom::fill(&mut random).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
             let name = random.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-            private::replace(&path, name.as_bytes())?;
-            name
+            // Another process may make it at this very moment, and has its secrets under its name then.
+            private::create_once(&path, name.as_bytes())?;
+            read()?
         }
-        Err(fault) => return Err(fault),
+        read => read?,
     };
     if name.len() != 16 || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let why = format!("{} holds no name of keychain entries; put the file back as it was", path.display());

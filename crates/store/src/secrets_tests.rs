@@ -97,3 +97,15 @@ fn why_nothing_was_moved_is_told_once() {
 
     assert!(fault.to_string().contains("secrets.enc") && std::error::Error::source(&fault).is_none());
 }
+
+#[test]
+fn programs_that_name_the_entries_at_once_agree() {
+    let dir = tempfile::tempdir().unwrap();
+    let named: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| format!("{:?}", keychain_of(dir.path()).unwrap()))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+
+    assert!(named.iter().all(|name| *name == named[0]), "{named:?}");
+}
