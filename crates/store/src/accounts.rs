@@ -144,7 +144,6 @@ impl AccountBook {
     #[must_use]
     pub fn open(state_dir: &Path, usable: &dyn Fn(&str) -> Result<(), String>) -> Self {
         let path = state_dir.join("accounts.json");
-        private::sweep(&path);
         let read = match private::read(&path) {
             Ok(bytes) => parse(&bytes, usable),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Document::empty()),
@@ -324,6 +323,8 @@ impl AccountBook {
         let value = edit(&mut next)?;
         let fault = |error| AccountsFault::Io { path: self.path.clone(), error };
         let bytes = serde_json::to_vec_pretty(&next).map_err(|error| fault(io::Error::other(error)))?;
+        // Only by whoever changes it: to a reader, what is being written looks like a left-over.
+        private::sweep(&self.path);
         private::replace(&self.path, &bytes).map_err(fault)?;
         *document = next;
         Ok(value)

@@ -169,3 +169,16 @@ fn the_default_account_is_told_apart_at_every_platform_but_its_first() {
     book.note_first("https://two.example", "c").unwrap();
     assert_eq!(std::fs::read_to_string(file).unwrap(), "{");
 }
+
+#[test]
+fn reading_the_list_leaves_alone_what_another_program_is_writing() {
+    let dir = tempfile::tempdir().unwrap();
+    let writing = dir.path().join(".accounts.json.00ff00ff00ff00ff.tmp");
+    std::fs::write(&writing, "{").unwrap();
+
+    let book = open(dir.path());
+    assert!(writing.exists());
+
+    book.add("Work", "https://work.example", CLIENT).unwrap();
+    assert!(!writing.exists(), "whoever changes the list is its one writer, so this is a left-over");
+}
