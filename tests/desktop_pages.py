@@ -236,14 +236,46 @@ def pages(visit):
     visit.state("rules-change", looks=SOME, prepare=lambda: window.script("document.querySelector('main form')?.scrollIntoView({ block: 'center' })"))
     turn("links")
     visit.state("links")
+    visit.press("#add-account")
+    visit.state("links-add", looks=SOME, prepare=lambda: window.script("document.querySelector('#account-name').scrollIntoView({ block: 'start' })"))
     turn("doctor")
     until("the check-up has ended", lambda: window.script("return document.querySelector('#doctor-again')?.disabled === false"), 90)
     visit.state("doctor")
     visit.state("doctor-end", looks=SOME, prepare=lambda: window.script("document.querySelector('main section:last-of-type').scrollIntoView({ block: 'end' })"))
     turn("settings")
     visit.state("settings")
-    for number, name in [(3, "folders"), (6, "about")]:
-        visit.state(f"settings-{name}", looks=SOME, prepare=lambda: window.script(f"document.querySelector('main section:nth-of-type({number})').scrollIntoView({{ block: 'end' }})"))
+    sections = window.script("return document.querySelectorAll('main section').length")
+    for number in range(2, sections + 1):
+        visit.state(f"settings-{number}", looks=SOME, prepare=lambda: window.script(f"document.querySelectorAll('main section')[{number - 1}].scrollIntoView({{ block: 'center' }})"))
+    visit.press("#secrets-move")
+    visit.state("settings-secrets", looks=SOME, prepare=lambda: window.script("document.querySelector('#secrets-title').scrollIntoView()"))
+
+
+def managed(visit):
+    window = visit.window
+    visit.press("#nav-settings")
+    visit.send(command="paste_redirect", address="managed")
+    until("what is fixed", lambda: window.script("return document.querySelector('#managed') !== null"))
+    visit.state("managed", looks=SOME)
+    for page in ["powers", "links"]:
+        visit.press(f"#nav-{page}")
+        visit.state(f"managed-{page}", looks=SOME)
+    visit.send(command="paste_redirect", address="expired")
+    visit.dress(*LOOKS[0])
+    window.sees(visit.texts.en["account.expired"])
+    visit.state("account-expired", looks=SOME)
+    visit.send(command="paste_redirect", address="done")
+
+
+def gates(visit):
+    window = visit.window
+    for kind in ["passphrase", "locked", "none", "broken", "other"]:
+        visit.send(command="paste_redirect", address=f"gate:{kind}")
+        until("the gate", lambda: window.script("return document.querySelector('#gate-quit') !== null"))
+        visit.state(f"gate-{kind}", looks=SOME)
+        visit.state(f"gate-{kind}-end", looks=SOME, prepare=lambda: window.script("document.querySelector('#gate-quit').scrollIntoView({ block: 'end' })"))
+        visit.send(command="gate_retry")
+        until("the pages", lambda: window.script("return document.querySelector('#nav-chats') !== null"))
 
 
 def activity(visit):
@@ -357,7 +389,7 @@ def main():
         until("the page", lambda: window.script("return document.querySelector('main:not(.opening)') !== null"))
         visit = Visit(window)
         visit.can_find()
-        for part in [first_steps, pages, activity, account, questions, nothing_left]:
+        for part in [first_steps, pages, activity, account, questions, gates, managed, nothing_left]:
             part(visit)
         assert not visit.faults, "\n".join(visit.faults)
         print(f"{visit.count} states of the pages: all as promised")

@@ -80,7 +80,7 @@ if (scene === 'managed') {
 if (scene.startsWith('gate_')) {
   const kind = scene.slice(5);
   snapshot.gate = {
-    kind, busy: query.has('busy'), problem: query.get('problem'),
+    kind, busy: query.has('busy'), problem: query.get('problem'), problem_code: null,
     path: { passphrase_wanted: `${home}/.local/state/drawbridge/secrets.enc`, broken_file: `${home}/.local/state/drawbridge/bindings.json` }[kind] ?? null,
     message: {
       no_keychain: 'The keychain does not answer: org.freedesktop.secrets is not provided by any service.',

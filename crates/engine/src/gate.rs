@@ -168,7 +168,7 @@ struct Gate {
     side: EngineSide,
     shown: Snapshot,
     trouble: Trouble,
-    problem: Option<String>,
+    problem: Option<CommandError>,
     /// Asked again and again, so that one that does not answer is asked once.
     keychain: Option<Keychain>,
     socket: Option<JoinHandle<()>>,
@@ -341,7 +341,7 @@ impl Gate {
             }
             Some(_) | None => error,
         };
-        self.problem = Some(error.message.clone());
+        self.problem = Some(error.clone());
         error
     }
 
@@ -360,7 +360,7 @@ impl Gate {
     }
 
     fn publish(&mut self, busy: bool) {
-        let view = self.trouble.view(self.problem.clone().filter(|_| !busy), busy);
+        let view = self.trouble.view(self.problem.as_ref().filter(|_| !busy), busy);
         let message = format!("Drawbridge has not started. {}", view.message);
         self.shown.trouble = Some(Notice { code: "not_started".to_owned(), message });
         self.shown.gate = Some(view);

@@ -102,6 +102,9 @@ pub struct GateView {
     pub can_ask_keychain: bool,
     /// What the last attempt came to, in words.
     pub problem: Option<String>,
+    /// Its stable name, as a command's refusal has it.
+    #[serde(default)]
+    pub problem_code: Option<String>,
     /// An attempt is under way.
     pub busy: bool,
 }

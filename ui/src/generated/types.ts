@@ -750,6 +750,10 @@ can_ask_keychain: boolean,
  */
 problem: string | null, 
 /**
+ * Its stable name, as a command's refusal has it.
+ */
+problem_code: string | null, 
+/**
  * An attempt is under way.
  */
 busy: boolean, };

@@ -6,7 +6,7 @@ import { view } from '../lib/state.svelte';
 import Gate from './Gate.svelte';
 import Secrets from './Secrets.svelte';
 
-const gate: GateView = { kind: 'passphrase_wanted', message: 'The file wants its passphrase.', path: '/state/secrets.enc', can_make_file: false, can_set_aside: true, can_ask_keychain: false, problem: null, busy: false };
+const gate: GateView = { kind: 'passphrase_wanted', message: 'The file wants its passphrase.', path: '/state/secrets.enc', can_make_file: false, can_set_aside: true, can_ask_keychain: false, problem: null, problem_code: null, busy: false };
 const secrets = (place: string, movable_to: string | null) => ({ secrets: { place, movable_to } }) as unknown as Snapshot;
 
 let sent: { command: string }[] = [];

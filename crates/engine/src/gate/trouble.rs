@@ -10,6 +10,7 @@ use drawbridge_store::secrets::{AuditKeyFault, NoPlaceForSecrets, SecretFault, S
 
 use super::aside::Aside;
 use crate::engine::StartError;
+use crate::handle::CommandError;
 use crate::view::{GateKind, GateView};
 
 /// What is in the way.
@@ -56,7 +57,7 @@ impl Trouble {
         matches!(self.kind, GateKind::KeychainLocked | GateKind::NoKeychain)
     }
 
-    pub(super) fn view(&self, problem: Option<String>, busy: bool) -> GateView {
+    pub(super) fn view(&self, problem: Option<&CommandError>, busy: bool) -> GateView {
         GateView {
             kind: self.kind,
             message: escape_outside_text(&self.message),
@@ -64,7 +65,8 @@ impl Trouble {
             can_make_file: self.can_make_file,
             can_set_aside: self.aside.is_some(),
             can_ask_keychain: self.can_ask_keychain,
-            problem: problem.map(|problem| escape_outside_text(&problem)),
+            problem: problem.map(|problem| escape_outside_text(&problem.message)),
+            problem_code: problem.map(|problem| problem.code.clone()),
             busy,
         }
     }
