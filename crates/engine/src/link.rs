@@ -371,8 +371,16 @@ fn failure_of_account(fault: &AccountError) -> DialFailure {
     if fault.is_passing() {
         DialFailure::NotRenewed(fault.to_string())
     } else {
-        DialFailure::SignInNeeded(fault.to_string())
+        DialFailure::SignInNeeded(sentences(&fault.to_string()))
     }
+}
+
+/// The words of a fault as sentences of their own, without what the dialer says itself.
+fn sentences(words: &str) -> String {
+    let asked = ["sign in again", "sign in first"];
+    let told = asked.iter().find_map(|ask| words.strip_suffix(ask)).unwrap_or(words).trim_end_matches([';', ' ', '.']);
+    let mut letters = told.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).chain(['.']).collect()).unwrap_or_default()
 }
 
 fn age_of(bearer: &Bearer, now: WallMs) -> TokenAge {
@@ -394,4 +402,21 @@ fn random_fraction() -> f64 {
         return 0.0;
     }
     f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_needed_sign_in_is_told_in_sentences_and_asked_for_once() {
+        let told = |fault: &AccountError| match failure_of_account(fault) {
+            DialFailure::SignInNeeded(words) => words,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(told(&AccountError::Refused { status: 400 }), "The platform refused the sign-in (400).");
+        assert_eq!(told(&AccountError::SignedOut), "You are not signed in.");
+        assert_eq!(told(&AccountError::RunOut), "Your sign-in has run out.");
+        assert_eq!(told(&AccountError::Unusable { why: "no token".to_owned() }), "The sign-in did not work: no token.");
+    }
 }

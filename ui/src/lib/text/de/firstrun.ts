@@ -13,7 +13,7 @@ export const firstrun = {
   'first.1.try': 'Noch kein Konto?',
   'first.1.try.more': 'Probieren Sie alles auf einer kleinen Plattform in diesem Programm aus. Drawbridge startet dafür neu und kehrt zu diesem Schritt zurück.',
   'first.1.try.button': 'Ohne Konto ausprobieren',
-  'first.1.practising': 'Sie sind auf der Übungsplattform. Melden Sie sich dort an: Ihre Seite öffnet sich im Browser und braucht kein Konto.',
+  'first.1.practising': 'Sie sind auf der Übungsplattform. Melden Sie sich dort an: Die Seite dafür öffnet sich im Browser, ein Konto brauchen Sie nicht.',
   'first.1.practising.in': 'Sie sind auf der Übungsplattform und dort angemeldet. In diesem Schritt bleibt nichts zu tun.',
   'first.2': 'Wo Agenten nach Ordnern suchen dürfen',
   'first.3': 'Was Agenten dürfen',
