@@ -26,9 +26,11 @@ pub(crate) async fn set_raised(raised: bool) -> anyhow::Result<u8> {
     match place.reach().await? {
         Reach::Running(mut client) => {
             client.send(&Command::SetRaised { raised }).await?;
-            // It holds already; the engine's picture follows a moment later, and who asks for it next must see it.
+            // It holds already; the engine's picture follows a moment later, and who asks for it next must see it. An engine that
+            // is full takes the stop and nothing after it.
             let give_up = tokio::time::Instant::now() + PICTURE_LAG;
-            while client.snapshot().await?.raised != raised && tokio::time::Instant::now() < give_up {
+            while client.snapshot().await.is_ok_and(|now| now.raised != raised) && tokio::time::Instant::now() < give_up
+            {
                 tokio::time::sleep(PICTURE_LOOK).await;
             }
         }
