@@ -410,9 +410,10 @@ mod tests {
 
     #[test]
     fn a_needed_sign_in_is_told_in_sentences_and_asked_for_once() {
-        let told = |fault: &AccountError| match failure_of_account(fault) {
-            DialFailure::SignInNeeded(words) => words,
-            other => panic!("{other:?}"),
+        let told = |fault: &AccountError| {
+            let failure = failure_of_account(fault);
+            let DialFailure::SignInNeeded(words) = failure else { panic!("{failure:?}") };
+            words
         };
         assert_eq!(told(&AccountError::Refused { status: 400 }), "The platform refused the sign-in (400).");
         assert_eq!(told(&AccountError::SignedOut), "You are not signed in.");
