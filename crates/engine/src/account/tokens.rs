@@ -97,7 +97,7 @@ impl Tokens {
 pub(crate) enum AnswerFault {
     #[error("it is not a JSON object")]
     Form,
-    #[error("it holds no access token")]
+    #[error("it holds no access token that could be sent")]
     NoAccessToken,
     #[error("it holds no refresh token")]
     NoRefreshToken,
@@ -129,7 +129,9 @@ pub(crate) fn read_answer(
     if text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
         return Err(AnswerFault::NotBearer);
     }
-    let access = text("access_token").ok_or(AnswerFault::NoAccessToken)?;
+    // It goes into a header (RFC 6750): anything else could never be used.
+    let sendable = |token: &&str| token.bytes().all(|byte| byte.is_ascii_graphic());
+    let access = text("access_token").filter(sendable).ok_or(AnswerFault::NoAccessToken)?;
     let counted = |key: &str| object.get(key).and_then(seconds);
     let stated = |key: &str| text(key).and_then(instant).and_then(|end| life_until(end, arrival));
     let end = |life: Duration| arrival.here.plus(life);

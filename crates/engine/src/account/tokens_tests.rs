@@ -68,6 +68,10 @@ fn answers_without_usable_tokens_are_refused_and_senseless_lives_are_none() {
     assert_eq!(read("[]").unwrap_err(), AnswerFault::Form);
     assert_eq!(read(r#"{"access_token":"","refresh_token":"r"}"#).unwrap_err(), AnswerFault::NoAccessToken);
     assert_eq!(read(r#"{"access_token":5,"refresh_token":"r"}"#).unwrap_err(), AnswerFault::NoAccessToken);
+    for unsendable in ["a\\r\\nX-Evil: 1", "a b", "a\\u0000", "\u{202e}a"] {
+        let body = format!(r#"{{"access_token":"{unsendable}","refresh_token":"r"}}"#);
+        assert_eq!(read(&body).unwrap_err(), AnswerFault::NoAccessToken, "{unsendable}");
+    }
     assert_eq!(
         read(r#"{"token_type":"mac","access_token":"a","refresh_token":"r"}"#).unwrap_err(),
         AnswerFault::NotBearer

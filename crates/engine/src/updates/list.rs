@@ -12,6 +12,8 @@ use super::Channel;
 
 /// More notes than this nobody reads in a window.
 const NOTES_LIMIT_CHARS: usize = 8_000;
+/// A version is shown in one line.
+const VERSION_LIMIT_BYTES: usize = 64;
 /// A signature is a few lines.
 const SIGNATURE_LIMIT_BYTES: usize = 4 * 1024;
 
@@ -76,7 +78,7 @@ pub(super) fn newer(text: &[u8], kind: &Kind, channel: Channel, current: &str) -
 }
 
 fn version(text: &str) -> Option<Version> {
-    let text = text.trim();
+    let text = Some(text.trim()).filter(|text| text.len() <= VERSION_LIMIT_BYTES)?;
     Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }
 

@@ -78,6 +78,8 @@ fn a_list_that_makes_no_sense_is_told_and_nothing_is_found() {
     assert!(broken("{}").starts_with("line"));
     let mut odd = list("newest");
     assert_eq!(broken(&odd.to_string()), "it names no version");
+    odd = list(&format!("1.0.0-{}", "a".repeat(64)));
+    assert_eq!(broken(&odd.to_string()), "it names no version");
     odd = list("1.0.0");
     odd["platforms"][here()]["url"] = json!("http://x.example/a");
     assert_eq!(broken(&odd.to_string()), "its address is not encrypted");
