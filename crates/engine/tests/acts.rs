@@ -65,7 +65,8 @@ async fn a_whole_chat_is_taken_back_around_one_obstacle_and_the_obstacle_is_told
     let rig = Rig::start(Wish::headless()).await;
     let (chat, folder) = busy_chat(&rig).await;
     let each = ChangeCounts { created: 1, written: 1, moved: 1, deleted: 1 };
-    let picture = rig.until(|picture| chat_of(picture, &chat).changes == each).await;
+    let fits = |chat: &ChatView| chat.changes == each && chat.last_operation.as_deref() == Some("FILE_DELETE");
+    let picture = rig.until(|picture| fits(chat_of(picture, &chat))).await;
     let shown = chat_of(&picture, &chat).clone();
     fs::remove_file(folder.join("there")).unwrap();
 

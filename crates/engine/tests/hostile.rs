@@ -36,7 +36,7 @@ struct Manner {
 }
 
 /// Gives tokens, shakes hands, and hands each open link over.
-async fn platform(manner: Arc<Manner>) -> (String, mpsc::Receiver<Link>) {
+fn platform(manner: Arc<Manner>) -> (String, mpsc::Receiver<Link>) {
     let socket = TcpSocket::new_v4().unwrap();
     // Little lies on the way to somebody who does not read.
     socket.set_recv_buffer_size(8 * 1024).unwrap();
@@ -67,6 +67,7 @@ async fn answer(mut stream: TcpStream, manner: Arc<Manner>, links: mpsc::Sender<
         stream.write_all(ours.map_or_else(whole, str::to_owned).as_bytes()).await.unwrap();
         return;
     }
+    #[expect(clippy::result_large_err, reason = "the library wants it so")]
     let judge = |request: &Request, response: Response| -> Result<Response, ErrorResponse> {
         let wanted = *manner.wants.lock().unwrap();
         match wanted {
@@ -98,7 +99,7 @@ impl Desk {
     async fn open(manner: Arc<Manner>) -> Self {
         let mut rig = Rig::start(Wish::headless()).await;
         rig.stop().await;
-        let (url, opened) = platform(manner).await;
+        let (url, opened) = platform(manner);
         let state = TempDir::new().unwrap();
         let mut options = EngineOptions { platform_url: url, ..rig.options() };
         options.folders.state = state.path().join("state");

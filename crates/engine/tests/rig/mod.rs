@@ -228,12 +228,22 @@ pub async fn sign_in(handle: &EngineHandle) {
     until(handle, |picture| picture.link.state == LinkState::Connected).await;
 }
 
-/// Waits until the picture fits.
+/// Waits until the picture fits. Looks again now and then also where no new one comes, since some look at files too.
 pub async fn until(handle: &EngineHandle, mut fits: impl FnMut(&Snapshot) -> bool) -> Snapshot {
     let mut pictures = handle.subscribe();
-    let waited = tokio::time::timeout(Duration::from_secs(30), pictures.wait_for(|picture| fits(picture))).await;
-    match waited {
-        Ok(picture) => Snapshot::clone(&picture.unwrap()),
+    let waited = tokio::time::timeout(Duration::from_secs(30), async {
+        loop {
+            let picture = Snapshot::clone(&pictures.borrow_and_update());
+            if fits(&picture) {
+                return picture;
+            }
+            if let Ok(ended) = tokio::time::timeout(Duration::from_millis(100), pictures.changed()).await {
+                ended.unwrap();
+            }
+        }
+    });
+    match waited.await {
+        Ok(picture) => picture,
         Err(_) => panic!("the picture never fitted: {:#?}", handle.snapshot()),
     }
 }
