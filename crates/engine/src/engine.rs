@@ -307,7 +307,7 @@ impl Core {
         });
     }
 
-    /// What an organisation takes away holds at once; what it gives back, at the next start.
+    /// What an organisation takes away holds from the next round on; what it gives back, at the next start.
     async fn mind_the_policy(&mut self) {
         let (cell, platform) = (self.managed.clone(), self.account.platform().shown().to_owned());
         let looked = tokio::task::spawn_blocking(move || cell.look(&platform)).await;

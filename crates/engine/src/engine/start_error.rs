@@ -79,8 +79,9 @@ impl StartError {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::NotSignedIn | Self::SignedInElsewhere(_) => 77,
-            Self::Owner(_) => 1,
-            Self::StateDir(_)
+            Self::Owner(OwnerFault::Owned { .. }) => 1,
+            Self::Owner(OwnerFault::Lock(_))
+            | Self::StateDir(_)
             | Self::Secrets(_)
             | Self::AuditKey(_)
             | Self::Audit(_)

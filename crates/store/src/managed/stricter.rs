@@ -1,4 +1,4 @@
-//! A policy that changes while the program runs: what it takes away holds at once, what it gives back at the next start.
+//! A policy that changes while the program runs: what it takes away holds within half a minute, what it gives back at the next start.
 
 use std::collections::BTreeMap;
 
