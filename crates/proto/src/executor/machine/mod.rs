@@ -99,7 +99,11 @@ impl Machine {
         let mut effects = self.look(now, wall);
         if text.len() > FRAME_LIMIT_BYTES {
             let reason = "The platform sent a message larger than 16 MiB.".to_owned();
-            effects.extend(self.finish(1009, "message too big", End::Retry(ends::retry(None, "message_too_large", reason))));
+            effects.extend(self.finish(
+                1009,
+                "message too big",
+                End::Retry(ends::retry(None, "message_too_large", reason)),
+            ));
             return effects;
         }
         effects.extend(match &self.state {
@@ -183,7 +187,11 @@ impl Machine {
             State::Shaking { until, .. } => {
                 if *until <= now {
                     let reason = "The platform did not answer the greeting within 10 seconds.".to_owned();
-                    effects.extend(self.finish(1002, "no HELLO_ACK", End::Retry(ends::retry(None, "no_greeting", reason))));
+                    effects.extend(self.finish(
+                        1002,
+                        "no HELLO_ACK",
+                        End::Retry(ends::retry(None, "no_greeting", reason)),
+                    ));
                 }
             }
             State::Ready { .. } => effects.extend(self.tick_ready(now, wall)),
