@@ -56,7 +56,7 @@ async fn a_sound_place_is_found_sound_with_the_engine_and_without() {
         }
     }
     let log = rig.state().join("audit.log");
-    assert!(running.of("audit_log").1.contains("records in 1 file"), "{}", running.of("audit_log").1);
+    assert!(running.of("audit_log").1.contains("records are sound (files: 1)"), "{}", running.of("audit_log").1);
     assert!(stopped.of("audit_log").1.contains(log.to_str().unwrap()));
     rig.assert_nothing_in_clear(&[], format!("{:?}{:?}", running.0, stopped.0).as_bytes());
 }

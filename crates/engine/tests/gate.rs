@@ -49,7 +49,7 @@ async fn a_passphrase_is_asked_for_until_it_fits_and_the_same_handle_goes_on() {
     assert!(matches!(typed, Err(ControlError::Refused(refused)) if refused.code == "window_only"));
     handle.send(Command::ReportTray { tray: TrayState::Shown }).await.unwrap();
 
-    for wrong in ["wrong", "a passphrase for test", "A passphrase for tests"] {
+    for wrong in ["another one", "a passphrase for test", "A passphrase for tests"] {
         assert_eq!(refusal(&handle, Command::GateUnlock { passphrase: pass(wrong) }).await.code, "wrong_passphrase");
         let shown = handle.snapshot();
         let gate = shown.gate.clone().unwrap();
