@@ -1,6 +1,6 @@
 //! Start at login (spec 16.2): writes the entry, prints the command that a service manager wants, never runs it.
 
-use drawbridge_os::autostart::{Around, Autostart, Fault, Kind, State};
+use drawbridge_os::autostart::{Around, Autostart, Fault, Kind, State, System};
 
 use crate::args::InstallArgs;
 use crate::out;
@@ -27,7 +27,7 @@ pub(crate) fn install(args: &InstallArgs) -> anyhow::Result<u8> {
     for command in way.commands(true) {
         out::line(&command)?;
     }
-    if kind == Kind::Headless && cfg!(target_os = "linux") {
+    if kind == Kind::Headless && around.system == System::Linux {
         out::line("\nto run it also while you are not logged in: loginctl enable-linger")?;
     }
     tell_of_the_other(&around, kind);
