@@ -19,14 +19,7 @@ HERE = pathlib.Path(__file__).resolve()
 PASSPHRASE = "a passphrase only for this test"
 # What the package only recommends is left out but for what every desktop has: a bus, a font.
 BESIDE = ("dbus-daemon", "dbus-bin", "fonts-dejavu-core", "adwaita-icon-theme")
-# With the updates that everybody has, since the package may need what came with them.
-SOURCES = {
-    "debian": (
-        "deb http://deb.debian.org/debian {0} main", "deb http://deb.debian.org/debian {0}-updates main",
-        "deb http://deb.debian.org/debian-security {0}-security main",
-    ),
-    "ubuntu": tuple(f"deb http://archive.ubuntu.com/ubuntu {{0}}{pocket} main universe" for pocket in ("", "-updates", "-security")),
-}
+MAKERS = {"debian": "Debian", "ubuntu": "Ubuntu"}
 # Logs, caches and locks of the tools that install.
 OF_THE_TOOLS = re.compile(
     r"^/(proc|sys|dev|tmp|run)/|^/var/(log|cache|backups)/|^/var/lib/(apt|dpkg/(?!info/)|systemd/deb-systemd-user)"
@@ -38,7 +31,7 @@ def run(deb, scratch):
     """Goes into the namespaces and does it all there; says so and does nothing where that is not possible."""
     system = dict(line.rstrip().split("=", 1) for line in open("/etc/os-release") if "=" in line)
     kind, suite = system.get("ID", "").strip('"'), system.get("VERSION_CODENAME", "").strip('"')
-    if kind not in SOURCES:
+    if kind not in MAKERS:
         return print(f"packages: left out: the part on a clean system is for Debian and Ubuntu, not for {kind}")
     inside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
@@ -56,12 +49,25 @@ def run(deb, scratch):
         server.wait()
 
 
+def of_the_system(kind, suite):
+    """Where this computer gets its own packages from, with the updates that everybody has; not what others added."""
+    form = "$(ORIGIN)|$(RELEASE)|deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    words = ["apt-get", "indextargets", "--format", form, "Created-By: Packages"]
+    told = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+    lines = [line.split("|") for line in told.splitlines()]
+    # Without lists nobody knows yet who makes a source: the name of the suite must do.
+    unknown = lambda origin, release: origin in ("", "$(ORIGIN)") and release.split("-")[0] == suite
+    found = {line for origin, release, line in lines if origin == MAKERS[kind] or unknown(origin, release)}
+    assert found, f"this computer has no source of packages of {MAKERS[kind]}"
+    return sorted(found)
+
+
 def prepared(kind, suite, deb):
     """The archive of a system that has what the package depends on. Made anew when that list changes."""
     fields = subprocess.run(["dpkg-deb", "-f", deb, "Depends"], check=True, stdout=subprocess.PIPE, text=True).stdout
     needs = fields.strip().split(", ")
     packages = sorted({need.split(" ")[0] for need in needs} | set(BESIDE))
-    sources = [line.format(suite) for line in SOURCES[kind]]
+    sources = of_the_system(kind, suite)
     # With the versions: an old archive may have the library, but too old a one.
     key = hashlib.sha256(json.dumps([sources, sorted(needs), BESIDE]).encode()).hexdigest()[:16]
     folder = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "drawbridge"
