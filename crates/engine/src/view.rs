@@ -1,7 +1,8 @@
 //! What the window, the tray and the command line show: whole view models, never deltas.
 //!
 //! Everything here is serialised for the page (its TypeScript types are generated from these) and for the control
-//! socket. Every text that came from outside has been made safe to show already (invariant 4).
+//! socket. Every text that came from outside has been made safe to show already (invariant 4). It is long because it is the whole
+//! picture: types without behaviour, in one place for whoever draws them.
 
 use drawbridge_core::escape_outside_text;
 use drawbridge_policy::Explanation;

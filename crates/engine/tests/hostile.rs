@@ -137,20 +137,14 @@ async fn a_platform_that_asks_and_does_not_listen_is_not_read_any_more() {
     }
 
     // Once it listens, every sign of life has its answer.
-    let taken = Arc::new(tokio::sync::Mutex::new(0_usize));
-    let count = taken.clone();
+    let (count, mut taken) = tokio::sync::watch::channel(0_usize);
     let reader = tokio::spawn(async move {
         while let Some(Ok(frame)) = read.next().await {
-            *count.lock().await += usize::from(frame.to_text().is_ok_and(|text| text.contains("\"PONG\"")));
+            let signs = usize::from(frame.to_text().is_ok_and(|text| text.contains("\"PONG\"")));
+            count.send_modify(|all| *all += signs);
         }
     });
-    tokio::time::timeout(Duration::from_secs(60), async {
-        while *taken.lock().await < sent {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await
-    .unwrap();
+    tokio::time::timeout(Duration::from_secs(60), taken.wait_for(|all| *all >= sent)).await.unwrap().unwrap();
     assert_eq!(handle.snapshot().link.state, LinkState::Connected);
     desk.engine.stop();
     desk.engine.wait().await;
