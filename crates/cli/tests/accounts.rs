@@ -5,25 +5,14 @@
 
 mod rig;
 
-use std::fs::File;
 use std::process::{Output, Stdio};
 
 use drawbridge_practice::{ConsentMode, Practice, PracticeOptions};
+use drawbridge_testkit::turn::ports_turn;
 use rig::{Rig, said, within};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
-
-/// Waits for the turn of this test; other test programs use the same ports.
-async fn ports_turn() -> File {
-    let path = std::env::temp_dir().join("drawbridge-sign-in-ports.lock");
-    let wait = move || {
-        let file = File::options().create(true).truncate(false).write(true).open(path).unwrap();
-        file.lock().unwrap();
-        file
-    };
-    tokio::task::spawn_blocking(wait).await.unwrap()
-}
 
 /// A rig whose platform is named by `config.toml` instead of the environment, and a second platform.
 struct Two {
@@ -85,7 +74,7 @@ impl Two {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_profile_is_added_signed_in_used_and_removed() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let two = Two::new(Rig::signed_in().await).await;
     let at = two.other.ws_url();
 
@@ -122,7 +111,7 @@ async fn a_new_profile_is_added_signed_in_used_and_removed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_profile_is_cannot_be_changed_by_a_flag_and_a_slip_leaves_nothing() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let two = Two::new(Rig::new().await).await;
     let (first, other) = (two.rig.practice.ws_url(), two.other.ws_url());
     two.expect(0, &["accounts", "add", "Work", "--platform-url", &other, "--client-id", "desk-7"]).await;
@@ -145,7 +134,7 @@ async fn what_a_profile_is_cannot_be_changed_by_a_flag_and_a_slip_leaves_nothing
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_are_forgotten_here_or_revoked_there_for_each_account_alone() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let two = Two::new(Rig::signed_in().await).await;
     let at = two.other.ws_url();
     two.auth(&["--profile", "work", "--platform-url", &at]).await;

@@ -5,25 +5,14 @@
 
 mod rig;
 
-use std::fs::File;
 use std::process::Output;
 
 use drawbridge_practice::{ConsentMode, Refusal, Switches};
+use drawbridge_testkit::turn::ports_turn;
 use rig::{Rig, said, within};
 use secrecy::ExposeSecret as _;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout};
-
-/// Waits for the turn of this test; other test programs use the same ports.
-async fn ports_turn() -> File {
-    let path = std::env::temp_dir().join("drawbridge-sign-in-ports.lock");
-    let wait = move || {
-        let file = File::options().create(true).truncate(false).write(true).open(path).unwrap();
-        file.lock().unwrap();
-        file
-    };
-    tokio::task::spawn_blocking(wait).await.unwrap()
-}
 
 /// A running `auth` that has printed its page.
 struct Auth {
@@ -66,7 +55,7 @@ async fn sign_in(rig: &Rig) -> Output {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn auth_keeps_tokens_for_start_and_may_run_again() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let rig = Rig::new().await;
 
     let output = sign_in(&rig).await;
@@ -82,7 +71,7 @@ async fn auth_keeps_tokens_for_start_and_may_run_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn strays_change_nothing_and_the_right_visit_counts_once() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let rig = Rig::new().await;
     let auth = Auth::start(&rig).await;
     let back = auth.callback();
@@ -100,7 +89,7 @@ async fn strays_change_nothing_and_the_right_visit_counts_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denial_or_a_refused_exchange_ends_with_1_and_keeps_what_was_there() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let rig = Rig::new().await;
     rig.script.consent(ConsentMode::Deny);
     let output = sign_in_anyhow(&rig).await;
@@ -127,7 +116,7 @@ async fn sign_in_anyhow(rig: &Rig) -> Output {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_free_port_auth_ends_with_1() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let rig = Rig::new().await;
     let taken: Vec<_> =
         (41_899..=41_910).filter_map(|port| std::net::TcpListener::bind(("127.0.0.1", port)).ok()).collect();
@@ -142,7 +131,7 @@ async fn without_a_free_port_auth_ends_with_1() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_auth_frees_its_port_and_ends_with_1() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let rig = Rig::new().await;
     let auth = Auth::start(&rig).await;
     let id = auth.child.id().unwrap().to_string();
@@ -156,7 +145,7 @@ async fn an_interrupted_auth_frees_its_port_and_ends_with_1() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_engine_signs_in_and_out_itself() {
-    let _turn = ports_turn().await;
+    let _turn = ports_turn().await.unwrap();
     let rig = Rig::signed_in().await;
     let started = rig.start(&[]).await;
     let before = rig.tokens().unwrap();

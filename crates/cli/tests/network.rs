@@ -6,13 +6,13 @@
 
 mod rig;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use drawbridge_practice::{ConsentMode, PracticeOptions, Scope};
 use drawbridge_testkit::proxy::{Manner, Proxy};
 use drawbridge_testkit::tls::TlsFront;
+use drawbridge_testkit::turn::ports_turn;
 use rig::{Rig, Started, finish, said, within};
 use secrecy::ExposeSecret as _;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -65,7 +65,7 @@ impl Company {
     }
 
     async fn auth_by(&self, mut command: Command) -> Output {
-        let _turn = ports_turn().await;
+        let _turn = ports_turn().await.unwrap();
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let page = within(lines.next_line()).await.unwrap().unwrap();
@@ -125,17 +125,6 @@ impl Company {
 
 fn pem(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/tls").canonicalize().unwrap().join(name)
-}
-
-/// Waits for the turn of this test; other test programs use the same ports.
-async fn ports_turn() -> File {
-    let path = std::env::temp_dir().join("drawbridge-sign-in-ports.lock");
-    let wait = move || {
-        let file = File::options().create(true).truncate(false).write(true).open(path).unwrap();
-        file.lock().unwrap();
-        file
-    };
-    tokio::task::spawn_blocking(wait).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

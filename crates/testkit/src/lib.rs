@@ -2,3 +2,4 @@
 
 pub mod proxy;
 pub mod tls;
+pub mod turn;

@@ -1,9 +1,9 @@
 //! The listener on its real ports. The ports are shared by the whole machine, so these tests take turns by a lock file.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use drawbridge_testkit::turn::ports_turn;
 use secrecy::ExposeSecret as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,18 +15,6 @@ use crate::view::AccountState;
 
 const FIRST: &str = r#"{"token_type":"Bearer","access_token":"a1","refresh_token":"r1","expires_in":3600}"#;
 
-/// Waits for the turn of this test; other test programs use the same ports.
-async fn ports_turn() -> File {
-    let path = std::env::temp_dir().join("drawbridge-sign-in-ports.lock");
-    tokio::task::spawn_blocking(move || {
-        let file = File::options().create(true).truncate(false).write(true).open(path).unwrap();
-        file.lock().unwrap();
-        file
-    })
-    .await
-    .unwrap()
-}
-
 struct Started {
     account: Account,
     vault: Arc<MemoryVault>,
@@ -35,11 +23,11 @@ struct Started {
     state: String,
     challenge: String,
     end: tokio::task::JoinHandle<Result<(), AccountError>>,
-    _turn: File,
+    _turn: std::fs::File,
 }
 
 async fn start(answers: &[(u16, &str)]) -> Started {
-    let turn = ports_turn().await;
+    let turn = ports_turn().await.unwrap();
     let platform = Platform::answering(answers).await;
     let vault = Arc::new(MemoryVault::default());
     let account = account(&platform.url, &vault).await;
@@ -124,7 +112,7 @@ async fn a_browser_that_prefers_ipv6_gets_through() {
 
 #[tokio::test]
 async fn a_port_that_somebody_else_has_on_either_family_is_passed_over() {
-    let turn = ports_turn().await;
+    let turn = ports_turn().await.unwrap();
     let first = *PORTS.start();
     let taken_v4 = TcpListener::bind(("127.0.0.1", first)).await.unwrap();
     let taken_v6 = TcpListener::bind(("::1", first + 1)).await;
@@ -138,7 +126,7 @@ async fn a_port_that_somebody_else_has_on_either_family_is_passed_over() {
 
 #[tokio::test]
 async fn ports_of_which_somebody_has_one_family_each_are_all_taken() {
-    let turn = ports_turn().await;
+    let turn = ports_turn().await.unwrap();
     if TcpListener::bind(("::1", *PORTS.start())).await.is_err() {
         // Without IPv6 there is one family to take.
         return;
@@ -162,7 +150,7 @@ async fn ports_of_which_somebody_has_one_family_each_are_all_taken() {
 
 #[tokio::test]
 async fn without_a_free_port_the_sign_in_says_so() {
-    let turn = ports_turn().await;
+    let turn = ports_turn().await.unwrap();
     let mut taken = Vec::new();
     for port in PORTS {
         taken.push(TcpListener::bind(("127.0.0.1", port)).await.unwrap());
