@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::computer::{ClipboardReason, DisplayFacts, Point};
 use crate::{Power, SessionId};
 
 /// Why a path cannot be used, apart from where it leads.
@@ -261,6 +262,81 @@ pub enum OpError {
         /// In plain words.
         why: String,
     },
+    /// A display that is not there.
+    #[error("there is no display {asked}; there are {}", numbers(.monitors))]
+    NoSuchMonitor {
+        /// The index asked for.
+        asked: i32,
+        /// The ones that are there.
+        monitors: Vec<i32>,
+    },
+    /// A point on no display.
+    #[error("({}, {}) lies on no display", .requested.x, .requested.y)]
+    OutOfBounds {
+        /// The first such point.
+        requested: Point,
+        /// Where the displays are.
+        displays: Vec<DisplayFacts>,
+    },
+    /// The window of this id is gone, or is another one by now.
+    #[error("the window {window_id} is not there any more; list the windows again")]
+    WindowStale {
+        /// As the peer wrote it.
+        window_id: String,
+    },
+    /// The system, the lock of the screen or the person's own hands stand in the way right now.
+    #[error("{message}")]
+    PermissionPending {
+        /// A stable name: `screen_recording`, `accessibility`, `unlocked_session`, `person_active`, `elevated_window`.
+        permission: &'static str,
+        /// The platform as HELLO names it.
+        platform: &'static str,
+        /// What failed and why.
+        message: String,
+        /// What to do about it.
+        hint: String,
+        /// When a retry makes sense, if time alone can help.
+        retry_after: Option<Duration>,
+    },
+    /// The window there belongs to an app that no agent may see or touch.
+    #[error("{app} is protected on this computer: {why}")]
+    ProtectedApp {
+        /// The app, safe to show.
+        app: String,
+        /// A stable name: `password_manager`, `drawbridge`, `lock_screen`, `not_listed`, `excluded`, `terminal`.
+        reason: &'static str,
+        /// In plain words.
+        why: String,
+    },
+    /// A character that cannot be typed here. Nothing was typed.
+    #[error("the character {character:?} (number {index}) cannot be typed here: {why}; nothing was typed")]
+    CannotType {
+        /// The first such character.
+        character: char,
+        /// Its number in the text, from 0, counted in characters.
+        index: usize,
+        /// In plain words.
+        why: String,
+    },
+    /// Typing ended early; what came before arrived.
+    #[error("typing stopped after {typed} of {total} characters: {why}")]
+    TypingStopped {
+        /// Characters that were typed.
+        typed: usize,
+        /// Characters of the text.
+        total: usize,
+        /// In plain words.
+        why: String,
+        /// The reason itself.
+        #[source]
+        source: Box<OpError>,
+    },
+    /// The clipboard may not be read.
+    #[error("the clipboard may not be read: {}", concealed(.reason))]
+    ClipboardConcealed {
+        /// Why.
+        reason: ClipboardReason,
+    },
     /// The audit log cannot be written, so nothing may be done.
     #[error("the audit log cannot be written, so nothing is done")]
     AuditUnavailable,
@@ -293,5 +369,20 @@ const fn bad_path(reason: BadPathReason) -> &'static str {
         BadPathReason::TooLong => "is too long",
         BadPathReason::Unresolvable => "cannot be resolved",
         BadPathReason::Stream => "names a stream or device",
+    }
+}
+
+fn numbers(monitors: &[i32]) -> String {
+    let shown: Vec<String> = monitors.iter().map(i32::to_string).collect();
+    shown.join(", ")
+}
+
+const fn concealed(reason: &ClipboardReason) -> &'static str {
+    match reason {
+        ClipboardReason::ConcealedType { .. } => "its owner marked what it holds as secret",
+        ClipboardReason::WritebackOnly { .. } => {
+            "only what you wrote into it in the last 30 seconds may be read, and there is no such text"
+        }
+        ClipboardReason::WritebackOverwritten { .. } => "somebody put something else into it after your last write",
     }
 }

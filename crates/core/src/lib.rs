@@ -4,6 +4,7 @@
 //! serialised, so it is free to change.
 
 mod clock;
+pub mod computer;
 mod error;
 mod id;
 mod limits;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use crate::computer::ComputerOp;
 use crate::{Power, SessionId};
 
 /// One thing a peer asks for.
@@ -17,6 +18,8 @@ pub enum Operation {
     Browse(BrowseOp),
     /// Attach, activate, restore or detach a chat.
     Session(SessionOp),
+    /// Use screen, pointer, keyboard, windows, apps or clipboard.
+    Computer(ComputerOp),
 }
 
 impl Operation {
@@ -33,6 +36,7 @@ impl Operation {
                 }
                 SessionOp::Detach { .. } => None,
             },
+            Self::Computer(op) => Some(op.power()),
         }
     }
 
@@ -56,6 +60,7 @@ impl Operation {
                 SessionOp::Restore { .. } => "RESTORE_SESSION",
                 SessionOp::Detach { .. } => "DETACH_SESSION",
             },
+            Self::Computer(op) => op.name(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Outcomes: what came of an operation, free of any wire format.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use crate::computer::{AppFacts, CursorPlace, DisplayFacts, PermissionState, Picture, WindowFacts};
 use crate::{ContentForm, SessionId, WallMs};
 
 /// What came of an operation that succeeded.
@@ -43,6 +45,35 @@ pub enum Outcome {
         /// The same grant text that came in.
         root_grant: String,
     },
+    /// A picture of the screen.
+    Picture(Picture),
+    /// Where the pointer is.
+    Cursor(CursorPlace),
+    /// The displays, the primary one first.
+    Displays(Vec<DisplayFacts>),
+    /// Windows.
+    Windows {
+        /// Front to back.
+        windows: Vec<WindowFacts>,
+        /// Some were left out.
+        truncated: bool,
+    },
+    /// Apps that run.
+    Apps(Vec<AppFacts>),
+    /// An app was started.
+    Launched {
+        /// Its process, if it can be told.
+        pid: Option<u32>,
+    },
+    /// Text of the clipboard; never in a log.
+    Clipboard(String),
+    /// A text was put into the clipboard; how it can be told from others without showing it.
+    ClipboardWritten {
+        /// Its size as UTF-8.
+        size_bytes: u64,
+    },
+    /// States of permissions by the names asked for.
+    Permissions(BTreeMap<String, PermissionState>),
 }
 
 /// Shows the kind alone: contents never reach a log (invariant 6).
@@ -59,6 +90,15 @@ impl fmt::Debug for Outcome {
             Self::Attached { .. } => "Attached",
             Self::Activated(_) => "Activated",
             Self::Restored { .. } => "Restored",
+            Self::Picture(_) => "Picture",
+            Self::Cursor(_) => "Cursor",
+            Self::Displays(_) => "Displays",
+            Self::Windows { .. } => "Windows",
+            Self::Apps(_) => "Apps",
+            Self::Launched { .. } => "Launched",
+            Self::Clipboard(_) => "Clipboard",
+            Self::ClipboardWritten { .. } => "ClipboardWritten",
+            Self::Permissions(_) => "Permissions",
         })
     }
 }
