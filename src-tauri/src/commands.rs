@@ -213,6 +213,8 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         Command::SetRaised { raised: false }
         | Command::SetPower { .. }
         | Command::SetShell { .. }
+        | Command::SetScreen { .. }
+        | Command::SetClipboardForeign { .. }
         | Command::SignIn
         | Command::PasteRedirect { .. }
         | Command::CancelSignIn

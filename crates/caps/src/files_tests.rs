@@ -110,8 +110,13 @@ impl Rig {
         let Verdict::Allowed(permit) = authorize(&state, Operation::File(op), Some(session)) else {
             panic!("files are allowed");
         };
-        let ctx =
-            RunCtx { root: Some(self.root.clone()), limits: self.limits, cancel: self.cancel.clone(), shown: None };
+        let ctx = RunCtx {
+            root: Some(self.root.clone()),
+            limits: self.limits,
+            cancel: self.cancel.clone(),
+            shown: None,
+            computer: None,
+        };
         self.runtime.block_on(self.files.run(permit, ctx))
     }
 

@@ -3,6 +3,7 @@
 //! A capability runs what was permitted and nothing else: it never asks and never reads settings.
 
 pub mod browse;
+pub mod computer;
 pub mod files;
 pub mod shell;
 
@@ -25,6 +26,8 @@ pub struct RunCtx {
     pub cancel: CancellationToken,
     /// What the person saw when they said yes. The capability does nothing when something else is there by now.
     pub shown: Option<Shown>,
+    /// What the person's settings say about computer use; the strictest without it.
+    pub computer: Option<computer::Rules>,
 }
 
 /// What a yes is bound to.

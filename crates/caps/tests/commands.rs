@@ -68,8 +68,13 @@ impl Rig {
         let Verdict::Allowed(permit) = authorize(&state, Operation::Command(op), Some(session)) else {
             panic!("not allowed")
         };
-        let ctx =
-            RunCtx { root: Some(Arc::clone(&self.root)), limits: self.limits, cancel: self.cancel.clone(), shown };
+        let ctx = RunCtx {
+            root: Some(Arc::clone(&self.root)),
+            limits: self.limits,
+            cancel: self.cancel.clone(),
+            shown,
+            computer: None,
+        };
         match self.shell.run(permit, ctx).await? {
             Outcome::Command(result) => Ok(result),
             other => panic!("{other:?}"),

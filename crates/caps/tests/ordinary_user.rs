@@ -75,6 +75,7 @@ impl Rig {
             limits: Limits::default(),
             cancel: CancellationToken::new(),
             shown: None,
+            computer: None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use drawbridge_caps::computer::Computer;
 use drawbridge_caps::{Capability, RunCtx};
 use drawbridge_core::{Clock, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId, SessionOp};
 use drawbridge_os::root::{DirectoryIdentity, Root};
@@ -61,6 +62,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) files: Arc<dyn Capability>,
     pub(crate) shell: Arc<dyn Capability>,
+    pub(crate) computer: Computer,
     pub(crate) browser: Arc<dyn Capability>,
     pub(crate) sessions: Arc<Sessions>,
 }
@@ -128,7 +130,7 @@ impl Dispatcher {
         job: Job,
         chat: Option<SessionId>,
     ) -> (Result<Outcome, OpError>, Option<Explanation>) {
-        let mut ctx = RunCtx { root: job.root, limits: job.limits, cancel: job.cancel, shown: None };
+        let mut ctx = RunCtx { root: job.root, limits: job.limits, cancel: job.cancel, shown: None, computer: None };
         let on_data_link = job.session.is_some();
         let (permit, bound) = match self.authorize(job.operation, chat, ctx.root.as_ref()).await {
             Verdict::Allowed(permit) => (permit, None),
@@ -168,9 +170,11 @@ impl Dispatcher {
         };
         let programs = match &operation {
             Operation::Command(op) if asks(&operation) => self.parts.desk.programs(op, root).await,
-            Operation::Command(_) | Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => {
-                Programs::unknown()
-            }
+            Operation::Command(_)
+            | Operation::File(_)
+            | Operation::Browse(_)
+            | Operation::Session(_)
+            | Operation::Computer(_) => Programs::unknown(),
         };
         authorize_resolved(&self.parts.policy.get(), operation, chat, programs)
     }
@@ -202,6 +206,7 @@ impl Dispatcher {
             Operation::File(_) => self.parts.files.run(permit, ctx).await,
             Operation::Command(_) => self.parts.shell.run(permit, ctx).await,
             Operation::Browse(_) => self.parts.browser.run(permit, ctx).await,
+            Operation::Computer(_) => self.parts.computer.run(permit, ctx).await,
             Operation::Session(op) => {
                 if let SessionOp::Detach { session } = op {
                     self.parts.desk.broker.forget_chat(session);
@@ -335,7 +340,7 @@ async fn contained(
 fn chat_of(operation: &Operation) -> Option<SessionId> {
     match operation {
         Operation::Session(op) => Some(op.session().clone()),
-        Operation::File(_) | Operation::Command(_) | Operation::Browse(_) => None,
+        Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Computer(_) => None,
     }
 }
 

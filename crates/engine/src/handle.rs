@@ -36,6 +36,20 @@ pub enum Command {
         /// "none", "loopback" or "all".
         network: String,
     },
+    /// Sets which apps agents may see and use, and how pictures are taken.
+    SetScreen {
+        /// Only these; none means all that are not protected.
+        only_apps: Option<Vec<String>>,
+        /// Never these.
+        never_apps: Vec<String>,
+        /// Pictures of scaled displays keep all their pixels.
+        full_resolution: bool,
+    },
+    /// Lets the clipboard power cover what others put into the clipboard, or only what the agent wrote itself.
+    SetClipboardForeign {
+        /// Also what others put there.
+        on: bool,
+    },
     /// Starts a sign-in; answers with the page to open. The snapshot tells how it ends.
     SignIn,
     /// Takes the address of the page where the browser ended up, for when it cannot reach this computer.

@@ -79,6 +79,7 @@ pub(crate) fn describe(question: &Question, scene: &Scene) -> Result<(PromptFact
             }
         }
         Operation::Browse(_)
+        | Operation::Computer(_)
         | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {}
     }
     Ok((facts, sighted))

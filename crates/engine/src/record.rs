@@ -35,7 +35,7 @@ pub(crate) fn facts(operation: &Operation, command_timeout_seconds: u64) -> Fact
             let browse_id = op.place.as_ref().map(|place| &place.browse_id);
             (json!({ "browse_id": browse_id }), None)
         }
-        Operation::Session(_) => (json!({}), None),
+        Operation::Session(_) | Operation::Computer(_) => (json!({}), None),
     };
     Facts { op: operation.name(), details: object(details), path }
 }
@@ -64,7 +64,19 @@ impl Facts {
                 })
             }
             Outcome::Changed(change) if change.link_broken => json!({ "link_broken": true }),
-            Outcome::Changed(_) | Outcome::Done | Outcome::Stat(_) | Outcome::Command(_) => return,
+            Outcome::Changed(_)
+            | Outcome::Done
+            | Outcome::Stat(_)
+            | Outcome::Command(_)
+            | Outcome::Picture(_)
+            | Outcome::Cursor(_)
+            | Outcome::Displays(_)
+            | Outcome::Windows { .. }
+            | Outcome::Apps(_)
+            | Outcome::Launched { .. }
+            | Outcome::Clipboard(_)
+            | Outcome::ClipboardWritten { .. }
+            | Outcome::Permissions(_) => return,
         };
         self.details.extend(object(more));
     }
@@ -251,6 +263,7 @@ pub(crate) fn sentence(operation: &Operation) -> String {
         }
         Operation::Command(_) => "The agent wants to run a command on this computer".to_owned(),
         Operation::Browse(_) => "The platform wants to see names of folders".to_owned(),
+        Operation::Computer(_) => "The agent wants to use this computer".to_owned(),
         Operation::Session(op) => match op {
             SessionOp::Attach { .. } => "The platform wants to attach a folder to a chat".to_owned(),
             SessionOp::Activate { .. } | SessionOp::Restore { .. } => {

@@ -262,7 +262,11 @@ impl Sessions {
     pub(crate) fn hold_browse(&self, operation: &Operation) -> Option<BrowseHold> {
         match operation {
             Operation::Session(SessionOp::Attach { place, .. }) => Some(self.parts.browser.hold(&place.browse_id)),
-            Operation::Session(_) | Operation::File(_) | Operation::Command(_) | Operation::Browse(_) => None,
+            Operation::Session(_)
+            | Operation::File(_)
+            | Operation::Command(_)
+            | Operation::Browse(_)
+            | Operation::Computer(_) => None,
         }
     }
 

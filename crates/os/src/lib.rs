@@ -17,5 +17,6 @@ pub mod private;
 pub mod process;
 pub mod root;
 pub mod sandbox;
+pub mod seat;
 pub mod system_file;
 pub mod terminal;

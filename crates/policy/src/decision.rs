@@ -1,5 +1,6 @@
 //! The one decision function.
 
+use drawbridge_core::computer::{ComputerOp, InputOp};
 use drawbridge_core::{Operation, Power, PowerMode, SessionId, SessionOp};
 
 use crate::command_rule::allowing;
@@ -209,7 +210,12 @@ fn always_allowed(state: &PolicyState, operation: &Operation, programs: &Program
 /// is the proof of their answer. So of the operations on attachments only attaching asks.
 fn needs_question(operation: &Operation) -> bool {
     match operation {
-        Operation::File(_) | Operation::Command(_) | Operation::Session(SessionOp::Attach { .. }) => true,
+        // Waiting touches nothing, and the state of a permission shows nothing of what the person does.
+        Operation::Computer(ComputerOp::Input(InputOp::Wait { .. }) | ComputerOp::PermissionsCheck { .. }) => false,
+        Operation::File(_)
+        | Operation::Command(_)
+        | Operation::Computer(_)
+        | Operation::Session(SessionOp::Attach { .. }) => true,
         Operation::Browse(_)
         | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {
             false

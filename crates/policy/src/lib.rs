@@ -17,6 +17,6 @@ pub use decision::{Decision, Explanation, Rule, decide, decide_resolved};
 pub use grant::{Fingerprint, GrantClaims, GrantFault, GrantKey, directory_fingerprint};
 pub use permit::{Permit, Question, Verdict, authorize, authorize_resolved};
 pub use programs::{Programs, may_loosen};
-pub use rules::{Ceilings, ChatAllowance, Given, Network, Origin, PolicyState, Prompting, ShellMode};
+pub use rules::{Ceilings, ChatAllowance, Given, Network, Origin, PolicyState, Prompting, ScreenRules, ShellMode};
 pub use segments::{Segment, Unreadable, segments};
 pub use words::RuleParts;

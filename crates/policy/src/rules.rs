@@ -93,6 +93,17 @@ pub struct Ceilings {
     pub network: Option<Network>,
 }
 
+/// Which apps agents may see and use once the screen power is on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScreenRules {
+    /// Only these; none means all that are not protected.
+    pub only_apps: Option<Vec<String>>,
+    /// Never these, on top of the protected ones.
+    pub never_apps: Vec<String>,
+    /// Pictures of scaled displays keep all their pixels.
+    pub full_resolution: bool,
+}
+
 /// Everything that a decision depends on. Cheap to clone; the engine replaces it whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyState {
@@ -118,6 +129,10 @@ pub struct PolicyState {
     pub rules_made: u64,
     /// Folders that the person chose for agents to look in. None chosen means what the configuration or the system says.
     pub browse_roots: Vec<String>,
+    /// Which apps agents may see and use, and how pictures are taken.
+    pub screen: ScreenRules,
+    /// The clipboard power also covers what others put there.
+    pub clipboard_foreign: bool,
     /// Whether a question can be asked.
     pub prompting: Prompting,
     /// How commands run.
@@ -142,6 +157,8 @@ impl PolicyState {
             command_rules: Vec::new(),
             rules_made: 0,
             browse_roots: Vec::new(),
+            screen: ScreenRules::default(),
+            clipboard_foreign: false,
             prompting: Prompting::Impossible,
             shell_mode: ShellMode::Confined,
             shell_network: Network::None,

@@ -59,7 +59,11 @@ impl Open {
         let about = About::of(question);
         let place = match question.operation() {
             Operation::Session(SessionOp::Attach { place, .. }) => Some(place.clone()),
-            Operation::Session(_) | Operation::File(_) | Operation::Command(_) | Operation::Browse(_) => None,
+            Operation::Session(_)
+            | Operation::File(_)
+            | Operation::Command(_)
+            | Operation::Browse(_)
+            | Operation::Computer(_) => None,
         };
         let view = PromptView {
             id: id.get(),

@@ -102,6 +102,7 @@ impl Sighted {
                 Ok(Self { seal: Seal { folder, ..Seal::default() }, paths: Vec::new() })
             }
             Operation::Browse(_)
+            | Operation::Computer(_)
             | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {
                 Ok(Self::default())
             }
@@ -115,7 +116,7 @@ impl Sighted {
             Operation::File(FileOp::Write { .. }) => {
                 self.paths.first().map(|seen| Shown::Write(seen.facts.as_ref().map(Stamp::from)))
             }
-            Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => None,
+            Operation::File(_) | Operation::Browse(_) | Operation::Session(_) | Operation::Computer(_) => None,
         }
     }
 }

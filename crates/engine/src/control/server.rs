@@ -172,7 +172,10 @@ async fn run(
         Command::RemoveRule { id } if id.starts_with("mode:") => {
             Err(CommandError::new("window_only", "this is done in the window"))
         }
-        Command::SetPower { .. } | Command::SetShell { .. } => {
+        Command::SetPower { .. }
+        | Command::SetShell { .. }
+        | Command::SetScreen { .. }
+        | Command::SetClipboardForeign { .. } => {
             Err(CommandError::new("window_only", "powers are changed in the window or in config.toml"))
         }
         Command::PromptPainted { .. } => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use drawbridge_caps::browse::{Browser, RootChoice};
+use drawbridge_caps::computer::{Computer, ComputerSettings};
 use drawbridge_caps::files::{Files, UndoKeeper};
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
 use drawbridge_core::{Clock, Power, SessionId, SystemClock, escape_outside_text};
@@ -12,6 +13,7 @@ use drawbridge_os::folders::Folders;
 use drawbridge_os::machine;
 use drawbridge_os::process;
 use drawbridge_os::root::{Change, PathFault, Root, RootFault, RootOptions, Stamp};
+use drawbridge_os::seat::Seat;
 use drawbridge_policy::{GrantKey, PolicyState};
 use drawbridge_proto::executor::machine::{HelloFacts, Negotiated};
 use drawbridge_proto::executor::wire::Capability as WireCapability;
@@ -146,6 +148,11 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         board: board.clone(),
         open_root: Box::new(move |path| open_root(path).map_err(|fault| fault.to_string())),
     }));
+    let computer = Computer::new(
+        Seat::of_environment(),
+        ComputerSettings { screenshots_per_minute: options.max_screenshots_per_minute },
+        clock.clone(),
+    );
     let undo = Arc::new(opened.undo);
     if let Some(fault) = accounts.book.trouble() {
         board.add_notice(accounts_broken(&fault));
@@ -166,6 +173,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         journal: journal.clone(),
         board: board.clone(),
         clock: clock.clone(),
+        computer: computer.clone(),
         files: Arc::new(Files::new(Arc::new(Keeper(undo.clone())))),
         shell: shell.clone(),
         browser: browser.clone(),

@@ -30,6 +30,9 @@ impl Core {
             Command::SetRaised { raised: false } => self.lower(),
             Command::SetPower { power, mode } => self.set_power(&power, &mode),
             Command::SetShell { mode, network } => self.set_shell(&mode, &network),
+            Command::SetScreen { .. } | Command::SetClipboardForeign { .. } => {
+                Err(CommandError::new("not_built", "This version cannot do it."))
+            }
             Command::SignIn | Command::Connect if self.managed.blocks() => Err(managed("Nothing may be connected")),
             Command::SignIn => return Ok(Todo::Waiting(self.sign_in())),
             Command::PasteRedirect { address } => return Ok(Todo::Waiting(self.paste_redirect(address))),

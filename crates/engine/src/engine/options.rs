@@ -38,6 +38,8 @@ pub struct EngineOptions {
     pub backoff: Backoff,
     /// Commands at once, over all chats.
     pub max_concurrent_commands: u32,
+    /// Screenshots a minute, over all chats.
+    pub max_screenshots_per_minute: u32,
     /// Commands a minute, over all chats.
     pub max_commands_per_minute: u32,
     /// Folders that may be browsed; none means the usual ones of this system.
@@ -122,6 +124,7 @@ impl EngineOptions {
                 jitter: seconds(config.reconnect_jitter_seconds),
             },
             max_concurrent_commands: config.max_concurrent_commands,
+            max_screenshots_per_minute: config.max_screenshots_per_minute,
             max_commands_per_minute: config.max_commands_per_minute,
             browse_roots: config.browse.roots.clone(),
             audit_sync: config.audit.sync,

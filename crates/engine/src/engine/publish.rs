@@ -130,6 +130,7 @@ impl Sources {
             accounts_fixed: self.accounts.fixed.map(|fixed| fixed.name().to_owned()),
             secrets: self.secrets.view(),
             managed: self.managed.view(),
+            screen: crate::view::ScreenView::default(),
         }
     }
 }

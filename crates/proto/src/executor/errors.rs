@@ -42,6 +42,14 @@ pub fn wire_code(error: &OpError) -> ErrorCode {
         OpError::AlreadyActive { .. } => ErrorCode::SessionAlreadyActive,
         OpError::RevisionMismatch { .. } => ErrorCode::SessionRevisionMismatch,
         OpError::Unsupported { .. } => ErrorCode::FeatureNotSupported,
+        OpError::NoSuchMonitor { .. } => ErrorCode::FeatureNotSupported,
+        OpError::OutOfBounds { .. } => ErrorCode::InputOutOfBounds,
+        OpError::WindowStale { .. } => ErrorCode::WindowStale,
+        OpError::PermissionPending { .. } => ErrorCode::PermissionPending,
+        OpError::ProtectedApp { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::CannotType { .. } => ErrorCode::FeatureNotSupported,
+        OpError::TypingStopped { source, .. } => wire_code(source),
+        OpError::ClipboardConcealed { .. } => ErrorCode::ClipboardConcealed,
         OpError::AuditUnavailable => ErrorCode::InternalError,
         OpError::Cancelled => ErrorCode::InternalError,
         OpError::TookTooLong { .. } => ErrorCode::InternalError,
@@ -94,6 +102,14 @@ pub fn error_details(error: &OpError, context: &ReplyContext) -> Value {
         }
         OpError::RevisionMismatch { current } => json!({"current_revision": current}),
         OpError::Unsupported { feature, why } => json!({"feature": clip(feature), "reason": clip(why)}),
+        OpError::NoSuchMonitor { .. }
+        | OpError::OutOfBounds { .. }
+        | OpError::WindowStale { .. }
+        | OpError::PermissionPending { .. }
+        | OpError::ProtectedApp { .. }
+        | OpError::CannotType { .. }
+        | OpError::TypingStopped { .. }
+        | OpError::ClipboardConcealed { .. } => json!({}),
         OpError::AuditUnavailable => json!({"reason": "audit_unavailable"}),
         OpError::Cancelled => json!({"reason": "cancelled"}),
         OpError::TookTooLong { limit } => json!({"reason": "took_too_long", "timeout_seconds": limit.as_secs()}),

@@ -38,7 +38,11 @@ impl ReplyContext {
     pub fn of(operation: &Operation) -> Self {
         let moved = match operation {
             Operation::File(FileOp::Move { src, dst, .. }) => Some((clip(src), clip(dst))),
-            Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => None,
+            Operation::File(_)
+            | Operation::Command(_)
+            | Operation::Browse(_)
+            | Operation::Session(_)
+            | Operation::Computer(_) => None,
         };
         Self { op: operation.name(), moved }
     }
@@ -96,6 +100,15 @@ impl Reply {
                 small(id, "SESSION_RESTORED", &granted(binding, root_grant), room)
             }
             Outcome::Activated(binding) => small(id, "SESSION_ACTIVATED", &activated(binding), room),
+            Outcome::Picture(_)
+            | Outcome::Cursor(_)
+            | Outcome::Displays(_)
+            | Outcome::Windows { .. }
+            | Outcome::Apps(_)
+            | Outcome::Launched { .. }
+            | Outcome::Clipboard(_)
+            | Outcome::ClipboardWritten { .. }
+            | Outcome::Permissions(_) => small(id, "ACK", &wire::Ack { ok: true, pid: None }, room),
         };
         match written {
             Ok((body, output_cut)) => Self { id: id.clone(), body, error: None, output_cut },

@@ -1,0 +1,224 @@
+//! A display of its own for a test: Xvfb, a window manager, a keyboard layout, and a window that records what it receives.
+//!
+//! Everything ends when it is dropped. Nothing waits by time: each program says itself when it is ready.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+
+/// An X display with nothing on it but what the test starts.
+#[derive(Debug)]
+pub struct Display {
+    name: String,
+    server: Child,
+    manager: Option<Child>,
+    folder: PathBuf,
+}
+
+impl Display {
+    /// Starts a display of this size with 24 bits a pixel.
+    ///
+    /// # Errors
+    /// When Xvfb is missing or does not start.
+    pub fn start(width: u32, height: u32) -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("display-{}-{:x}", std::process::id(), unique()));
+        std::fs::create_dir_all(&folder)?;
+        // The server takes the first number that is free and writes it to its standard output.
+        let mut server = Command::new("Xvfb")
+            .args(["-displayfd", "1", "-nolisten", "tcp", "-screen", "0", &format!("{width}x{height}x24")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut number = String::new();
+        if let Some(output) = server.stdout.take() {
+            BufReader::new(output).read_line(&mut number)?;
+        }
+        if number.trim().is_empty() {
+            let _ = server.kill();
+            let _ = server.wait();
+            return Err(io::Error::other("Xvfb did not start"));
+        }
+        Ok(Self { name: format!(":{}", number.trim()), server, manager: None, folder })
+    }
+
+    /// Returns its name, as in `DISPLAY`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Starts a window manager and waits until it manages.
+    ///
+    /// # Errors
+    /// When openbox is missing or does not start.
+    pub fn manage_windows(&mut self) -> io::Result<()> {
+        let (ready, told) = io::pipe()?;
+        let told = OwnedFd::from(told);
+        let manager = self
+            .command("openbox")
+            .args(["--startup", "/bin/echo managed"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::from(told))
+            .stderr(Stdio::null())
+            .spawn()?;
+        self.manager = Some(manager);
+        // It may say other things before.
+        let managed = BufReader::new(ready).lines().map_while(Result::ok).any(|line| line == "managed");
+        if managed { Ok(()) } else { Err(io::Error::other("openbox did not start")) }
+    }
+
+    /// Sets the keyboard's layouts, for example "us,ru".
+    ///
+    /// # Errors
+    /// When setxkbmap is missing or refuses.
+    pub fn layout(&self, layouts: &str) -> io::Result<()> {
+        self.run("setxkbmap", &["-layout", layouts, "-option", "grp:alt_shift_toggle"])
+    }
+
+    /// Splits the screen into monitors, each `(name, width, height, x, y)`; the first one is the primary one.
+    ///
+    /// # Errors
+    /// When xrandr is missing or refuses.
+    pub fn monitors(&self, monitors: &[(&str, u32, u32, i32, i32)]) -> io::Result<()> {
+        for (number, (name, width, height, x, y)) in monitors.iter().enumerate() {
+            let name = if number == 0 { format!("*{name}") } else { (*name).to_owned() };
+            let output = if number == 0 { "screen" } else { "none" };
+            let place = format!("{width}/{width}x{height}/{height}+{x}+{y}");
+            self.run("xrandr", &["--setmonitor", &name, &place, output])?;
+        }
+        Ok(())
+    }
+
+    /// Runs a program on this display to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started or fails.
+    pub fn run(&self, program: &str, args: &[&str]) -> io::Result<()> {
+        let output = self.command(program).args(args).stdin(Stdio::null()).output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr))))
+    }
+
+    /// Returns a command that will run on this display.
+    #[must_use]
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("DISPLAY", &self.name)
+            .env_remove("WAYLAND_DISPLAY")
+            .env("GDK_BACKEND", "x11")
+            .env("NO_AT_BRIDGE", "1")
+            .env("HOME", &self.folder);
+        command
+    }
+
+    /// Opens a window that records what it receives, and waits until it has the keyboard. It needs a window manager.
+    ///
+    /// # Errors
+    /// When the recorder does not start.
+    pub fn record(&self, args: &[&str]) -> io::Result<Recorder> {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/recorder.py");
+        let mut child = self
+            .command("/usr/bin/python3")
+            .arg(script)
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (Some(input), Some(output)) = (input, output) else { return Err(io::Error::other("no pipes")) };
+        let mut recorder = Recorder { child, input, output: BufReader::new(output) };
+        recorder.until(|event| event["event"] == "ready")?;
+        Ok(recorder)
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        for child in self.manager.iter_mut().chain([&mut self.server]) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A window that records what it receives. See `scripts/recorder.py` for its events.
+#[derive(Debug)]
+pub struct Recorder {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Recorder {
+    /// Returns the next event.
+    ///
+    /// # Errors
+    /// When the window is gone.
+    pub fn next_event(&mut self) -> io::Result<Value> {
+        let mut line = String::new();
+        if self.output.read_line(&mut line)? == 0 {
+            return Err(io::Error::other("the recorder has ended"));
+        }
+        serde_json::from_str(&line).map_err(io::Error::other)
+    }
+
+    /// Returns the events up to the first that is meant, which is the last of them.
+    ///
+    /// # Errors
+    /// When the window is gone before.
+    pub fn until(&mut self, meant: impl Fn(&Value) -> bool) -> io::Result<Vec<Value>> {
+        let mut events = Vec::new();
+        loop {
+            events.push(self.next_event()?);
+            if events.last().is_some_and(&meant) {
+                return Ok(events);
+            }
+        }
+    }
+
+    /// Asks for something and returns the events up to its answer, which is the last of them.
+    ///
+    /// # Errors
+    /// When the window is gone.
+    pub fn ask(&mut self, request: &str) -> io::Result<Vec<Value>> {
+        writeln!(self.input, "{request}")?;
+        self.input.flush()?;
+        let wanted = request.split_whitespace().next().unwrap_or_default().to_owned();
+        self.until(|event| event["event"] == "answer" && event["to"] == wanted.as_str())
+    }
+
+    /// Returns the text that the window's field holds by now.
+    ///
+    /// # Errors
+    /// When the window is gone.
+    pub fn text(&mut self) -> io::Result<String> {
+        let events = self.ask("text")?;
+        Ok(events.last().and_then(|answer| answer["text"].as_str()).unwrap_or_default().to_owned())
+    }
+
+    /// Returns the process of the window.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn unique() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos())
+}
