@@ -1,5 +1,8 @@
 //! Pointer and keyboard.
 
+#[cfg(target_os = "linux")]
+mod x11;
+
 use std::time::{Duration, Instant};
 
 use drawbridge_core::computer::{Button, Direction, Key, Modifier, Point};
