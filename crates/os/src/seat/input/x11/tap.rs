@@ -1,45 +1,40 @@
-//! What the keyboard is built on: key events that are counted, and changes that are put back whatever happens.
-//!
-//! Whoever changes something on the display says so here *before* the change, since the watchdog (see [`super::watch`]) can put
-//! back only what it knows of. Nothing here knows layouts or characters; that is [`super::keyboard`].
+//! What the keyboard needs of the one who presses: keys that are tracked, and a note of what must be put back.
 
-use x11rb::rust_connection::RustConnection;
+use super::super::super::SeatFault;
 
-use crate::seat::SeatFault;
-
-/// State of the keyboard that is changed for a while and put back afterwards.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Locked {
-    /// The locked group (layout), from 0.
-    pub(super) group: u8,
-    /// The locked modifiers (caps lock, num lock), as a mask of the core protocol.
-    pub(super) modifiers: u8,
+/// What the keyboard has changed on the server and must put back, also when this process dies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Debt {
+    /// Key codes with an entry of ours, to be emptied.
+    pub(super) codes: Vec<u8>,
+    /// The layout group (from 0) that was locked before, while we have locked another one.
+    pub(super) group: Option<u8>,
+    /// Modifiers (as in `ModMask`) that were locked before, while we have unlocked them.
+    pub(super) locks: u8,
 }
 
-/// Presses keys and remembers what must be undone.
+/// Presses keys for the keyboard. The one who implements it knows what is held.
 pub(super) trait Tap {
-    /// The connection on which events are sent. Changes of the keyboard go through the same one, so that they keep their order.
-    fn x(&self) -> &RustConnection;
-
-    /// Presses or releases a key by its code, through XTEST. It is sent with the next flush or the next request that waits.
-    /// Pressing what is down, or releasing what is up, does nothing.
+    /// Presses or releases a key by XTEST: it is tracked, released when this process dies, and not taken for the person's.
+    /// Sending is enough; [`Tap::flush`] waits.
     ///
     /// # Errors
-    /// [`SeatFault`] when nothing was pressed: no display, or nothing that would release it if this program died.
+    /// [`SeatFault::NoDisplay`] when the connection is gone.
     fn key(&self, code: u8, down: bool) -> Result<(), SeatFault>;
 
-    /// Says which keys' entries of the keyboard map are on loan: all of them, each time; an empty list when the last one was put
-    /// back. To be called before an entry is changed and after it is put back. Only keys without any symbol may be borrowed: an
-    /// entry is put back by making it empty.
+    /// Waits until the server has handled every key that was sent.
     ///
     /// # Errors
-    /// [`SeatFault`]; then nothing may be changed.
-    fn borrowed(&self, codes: &[u8]) -> Result<(), SeatFault>;
+    /// [`SeatFault::NoDisplay`] when the connection is gone.
+    fn flush(&self) -> Result<(), SeatFault>;
 
-    /// Says what group and locked modifiers must be put back to. To be called before they are changed, and with none after they
-    /// are put back.
+    /// Notes, before it is done, what has to be put back if this process dies. Each call replaces the note before it; an empty
+    /// one means that nothing is owed.
     ///
     /// # Errors
-    /// [`SeatFault`]; then nothing may be changed.
-    fn locked(&self, before: Option<Locked>) -> Result<(), SeatFault>;
+    /// [`SeatFault`] when nobody could put it back; then it must not be done.
+    fn owe(&self, debt: &Debt) -> Result<(), SeatFault>;
+
+    /// Tells which key codes are held down by us.
+    fn held_codes(&self) -> Vec<u8>;
 }
