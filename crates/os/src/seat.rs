@@ -10,6 +10,8 @@ pub mod input;
 pub mod presence;
 pub mod screen;
 pub mod window;
+#[cfg(target_os = "linux")]
+pub(crate) mod x11;
 
 use std::ffi::OsString;
 

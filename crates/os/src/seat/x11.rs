@@ -1,0 +1,127 @@
+//! Connections to an X server that do not wait for ever, and its faults in the words of the seat.
+//!
+//! A server that is stopped, or that another program has grabbed, answers nothing. Each wait has a limit of its own here, so that
+//! an operation ends with a fault that says so.
+
+use std::io;
+use std::io::IoSlice;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use x11rb::errors::{ConnectError, ConnectionError, ReplyError, ReplyOrIdError};
+use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
+use x11rb::reexports::x11rb_protocol::xauth::get_auth;
+use x11rb::rust_connection::{DefaultStream, PollMode, RustConnection, Stream};
+use x11rb::utils::RawFdContainer;
+
+use super::{Seat, SeatFault};
+
+/// How long a server may take for one answer. A busy one takes a fraction of a second.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection whose waits end.
+pub(crate) type Connection = RustConnection<Patient>;
+
+/// A stream whose waits end with [`io::ErrorKind::TimedOut`].
+pub(crate) struct Patient {
+    stream: DefaultStream,
+    limit: Option<Duration>,
+}
+
+impl Stream for Patient {
+    fn poll(&self, mode: PollMode) -> io::Result<()> {
+        let mut wanted = PollFlags::empty();
+        wanted.set(PollFlags::IN, mode.readable());
+        wanted.set(PollFlags::OUT, mode.writable());
+        let limit = match self.limit {
+            Some(limit) => Some(Timespec::try_from(limit).map_err(io::Error::other)?),
+            None => None,
+        };
+        loop {
+            let mut watched = [PollFd::new(&self.stream, wanted)];
+            match rustix::event::poll(&mut watched, limit.as_ref()) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                // What is wrong with the stream is told by the next read or write.
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+    }
+
+    fn read(&self, buffer: &mut [u8], handles: &mut Vec<RawFdContainer>) -> io::Result<usize> {
+        self.stream.read(buffer, handles)
+    }
+
+    fn write(&self, buffer: &[u8], handles: &mut Vec<RawFdContainer>) -> io::Result<usize> {
+        self.stream.write(buffer, handles)
+    }
+
+    fn write_vectored(&self, buffers: &[IoSlice<'_>], handles: &mut Vec<RawFdContainer>) -> io::Result<usize> {
+        self.stream.write_vectored(buffers, handles)
+    }
+}
+
+/// Connects to the display of a seat and returns the number of its screen. `limit` is the longest wait for anything, also for
+/// an event; none waits for ever.
+pub(crate) fn connect(seat: &Seat, limit: Option<Duration>) -> Result<(Connection, usize), SeatFault> {
+    let name = seat.display.as_ref().and_then(|name| name.to_str());
+    let lost = |why: &dyn std::fmt::Display| SeatFault::NoDisplay(why.to_string());
+    let Some(name) = name else { return Err(lost(&"no display is named")) };
+    let parsed = parse_display(Some(name)).map_err(|fault| lost(&fault))?;
+    let screen = usize::from(parsed.screen);
+    let mut last = SeatFault::NoDisplay(format!("no server answers at {name}"));
+    for address in parsed.connect_instruction() {
+        let (stream, (family, peer)) = match DefaultStream::connect(&address) {
+            Ok(connected) => connected,
+            Err(fault) => {
+                last = lost(&fault);
+                continue;
+            }
+        };
+        // A server that wants no proof gets none.
+        let (kind, proof) = get_auth(family, &peer, parsed.display).ok().flatten().unwrap_or_default();
+        let stream = Patient { stream, limit };
+        return match RustConnection::connect_to_stream_with_auth_info(stream, screen, kind, proof) {
+            Ok(connection) => Ok((connection, screen)),
+            Err(ConnectError::IoError(fault)) if fault.kind() == io::ErrorKind::TimedOut => {
+                Err(SeatFault::NoAnswer("the display server"))
+            }
+            Err(fault) => Err(lost(&fault)),
+        };
+    }
+    Err(last)
+}
+
+impl From<ConnectionError> for SeatFault {
+    fn from(fault: ConnectionError) -> Self {
+        match fault {
+            ConnectionError::UnsupportedExtension => {
+                Self::Unsupported("the display server lacks an extension that this needs".to_owned())
+            }
+            ConnectionError::IoError(fault) if fault.kind() == io::ErrorKind::TimedOut => {
+                Self::NoAnswer("the display server")
+            }
+            other => Self::NoDisplay(other.to_string()),
+        }
+    }
+}
+
+impl From<ReplyError> for SeatFault {
+    fn from(fault: ReplyError) -> Self {
+        match fault {
+            ReplyError::ConnectionError(fault) => fault.into(),
+            ReplyError::X11Error(fault) => Self::Other(format!("the display server refused: {:?}", fault.error_kind)),
+        }
+    }
+}
+
+impl From<ReplyOrIdError> for SeatFault {
+    fn from(fault: ReplyOrIdError) -> Self {
+        match fault {
+            ReplyOrIdError::ConnectionError(fault) => fault.into(),
+            ReplyOrIdError::X11Error(fault) => ReplyError::X11Error(fault).into(),
+            ReplyOrIdError::IdsExhausted => Self::Other("the display server gives no more numbers".to_owned()),
+        }
+    }
+}
