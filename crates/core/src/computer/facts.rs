@@ -52,6 +52,8 @@ pub struct Picture {
     pub logical_size: (u32, u32),
     /// Where the top left pixel of the picture lies, in wire units.
     pub origin: Point,
+    /// What the system gave has one single colour: nothing is shown there, or it cannot be seen.
+    pub one_colour: bool,
 }
 
 /// Where the pointer is.
