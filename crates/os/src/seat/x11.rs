@@ -5,6 +5,7 @@
 
 use std::io;
 use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -59,6 +60,13 @@ impl Stream for Patient {
 
     fn write_vectored(&self, buffers: &[IoSlice<'_>], handles: &mut Vec<RawFdContainer>) -> io::Result<usize> {
         self.stream.write_vectored(buffers, handles)
+    }
+}
+
+/// For waiting for an event with a limit of its own.
+impl AsFd for Patient {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
     }
 }
 
