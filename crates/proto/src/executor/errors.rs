@@ -3,6 +3,9 @@
 //! The platform turns code, message and details into a hint for the model, so the keys are those it looks for and the
 //! message is written for that reader.
 
+use std::time::Duration;
+
+use drawbridge_core::computer::{ClipboardReason, DisplayFacts};
 use drawbridge_core::{BadPathReason, OpError, Power, RefusalReason};
 use serde_json::{Map, Value, json};
 
@@ -29,6 +32,8 @@ pub fn wire_code(error: &OpError) -> ErrorCode {
         OpError::CommandStart { .. } => ErrorCode::InternalError,
         OpError::ConfinementMissing { .. } => ErrorCode::FeatureNotSupported,
         OpError::Overloaded { .. } => ErrorCode::ShimOverloaded,
+        // Without its switch the clipboard is no feature of this machine (spec 10.8).
+        OpError::PowerOff { power: Power::Clipboard } => ErrorCode::FeatureNotSupported,
         OpError::PowerOff { .. } => ErrorCode::CapabilityNotGranted,
         OpError::WaitingForConsent { .. } => ErrorCode::CapabilityNotGranted,
         OpError::Declined { .. } => ErrorCode::CapabilityNotGranted,
@@ -79,13 +84,12 @@ pub fn error_details(error: &OpError, context: &ReplyContext) -> Value {
         OpError::CommandStart { .. } => json!({"reason": "command_start"}),
         OpError::ConfinementMissing { why } => json!({"feature": "confined_commands", "reason": clip(why)}),
         OpError::Overloaded { reason, max, .. } => overloaded(reason, *max),
+        OpError::PowerOff { power: Power::Clipboard } => {
+            json!({"feature": clipboard_feature(context.op), "reason": "switched_off"})
+        }
         OpError::PowerOff { power } => consent(*power, "switched_off"),
         OpError::WaitingForConsent { power, retry_after } => {
-            let mut details = consent(*power, "waiting_for_local_consent");
-            if let Value::Object(map) = &mut details {
-                map.insert("retry_after_ms".to_owned(), json!(retry_after.as_millis()));
-            }
-            details
+            with_retry(consent(*power, "waiting_for_local_consent"), Some(*retry_after))
         }
         OpError::Declined { power } => consent(*power, "declined"),
         OpError::ChangedSinceAsked { power } => consent(*power, "changed_meanwhile"),
@@ -102,14 +106,32 @@ pub fn error_details(error: &OpError, context: &ReplyContext) -> Value {
         }
         OpError::RevisionMismatch { current } => json!({"current_revision": current}),
         OpError::Unsupported { feature, why } => json!({"feature": clip(feature), "reason": clip(why)}),
-        OpError::NoSuchMonitor { .. }
-        | OpError::OutOfBounds { .. }
-        | OpError::WindowStale { .. }
-        | OpError::PermissionPending { .. }
-        | OpError::ProtectedApp { .. }
-        | OpError::CannotType { .. }
-        | OpError::TypingStopped { .. }
-        | OpError::ClipboardConcealed { .. } => json!({}),
+        OpError::NoSuchMonitor { monitors, .. } => {
+            json!({"feature": "screenshot.monitor", "reason": "no_such_monitor", "monitors": monitors})
+        }
+        OpError::OutOfBounds { requested, displays } => json!({
+            "requested_coordinate": [requested.x, requested.y],
+            "displays": displays.iter().map(place).collect::<Vec<_>>(),
+        }),
+        OpError::WindowStale { window_id } => json!({"window_id": clip(window_id), "hint": "re-list windows"}),
+        OpError::PermissionPending { permission, platform, message: _, hint, retry_after } => {
+            let details = json!({"permission": permission, "platform": platform, "hint": clip(hint)});
+            with_retry(details, *retry_after)
+        }
+        OpError::ProtectedApp { app, reason, why: _ } => {
+            let mut details = consent(Power::ComputerUse, reason);
+            add(&mut details, json!({"app": clip(app)}));
+            details
+        }
+        OpError::CannotType { character, index, why } => {
+            json!({"feature": "input.type", "reason": clip(why), "character": character, "index": index})
+        }
+        OpError::TypingStopped { typed, total, why: _, source } => {
+            let mut details = error_details(source, context);
+            add(&mut details, json!({"typed": typed, "total": total}));
+            details
+        }
+        OpError::ClipboardConcealed { reason } => concealed(reason),
         OpError::AuditUnavailable => json!({"reason": "audit_unavailable"}),
         OpError::Cancelled => json!({"reason": "cancelled"}),
         OpError::TookTooLong { limit } => json!({"reason": "took_too_long", "timeout_seconds": limit.as_secs()}),
@@ -128,6 +150,45 @@ pub const fn capability_name(power: Power) -> &'static str {
         Power::ComputerUse | Power::Clipboard => Capability::ComputerUse.name(),
         Power::LocalModel => Capability::LocalLlm.name(),
         Power::Hardware => "hardware",
+    }
+}
+
+/// A display as the space of coordinates knows it, in wire units (spec 10.2).
+fn place(display: &DisplayFacts) -> Value {
+    let rect = display.rect;
+    json!({"index": display.index, "origin": [rect.x1, rect.y1], "size": [rect.width(), rect.height()]})
+}
+
+fn concealed(reason: &ClipboardReason) -> Value {
+    let mut details = json!({"reason": reason.name()});
+    let more = match reason {
+        ClipboardReason::ConcealedType { marker } => json!({"marker": marker}),
+        // Null says that nothing was written at all.
+        ClipboardReason::WritebackOnly { age_seconds } => json!({"writeback_age_seconds": age_seconds}),
+        ClipboardReason::WritebackOverwritten { age_seconds } => json!({"writeback_age_seconds": age_seconds}),
+    };
+    add(&mut details, more);
+    details
+}
+
+fn clipboard_feature(op: &str) -> &'static str {
+    match op {
+        "CLIPBOARD_READ" => "clipboard.read",
+        "CLIPBOARD_WRITE" => "clipboard.write",
+        _ => "clipboard",
+    }
+}
+
+fn with_retry(mut details: Value, retry_after: Option<Duration>) -> Value {
+    if let Some(after) = retry_after {
+        add(&mut details, json!({"retry_after_ms": after.as_millis()}));
+    }
+    details
+}
+
+fn add(details: &mut Value, more: Value) {
+    if let (Value::Object(details), Value::Object(more)) = (details, more) {
+        details.extend(more);
     }
 }
 
@@ -153,6 +214,7 @@ fn consent(power: Power, reason: &str) -> Value {
 fn overloaded(reason: &str, max: u32) -> Value {
     match reason {
         "active_sessions" => json!({"reason": reason, "max_active_sessions": max}),
+        "screenshots_per_minute" => json!({"reason": reason, "max_per_minute": max}),
         _ => json!({"reason": reason, "max_concurrent": max}),
     }
 }

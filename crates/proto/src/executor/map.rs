@@ -1,7 +1,9 @@
 //! Requests become operations; everything about a payload is checked here, once (spec 8, 9.2).
 //!
 //! What only the disk, the clock or the person can tell is not checked here: paths stay text, limits are the
-//! capability's business.
+//! capability's business. Screen, input, apps and clipboard are in [`computer`].
+
+mod computer;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use drawbridge_core::computer::ComputerOp;
 use drawbridge_core::{
     BrowseOp, BrowsePlace, CommandLine, CommandOp, ContentForm, FileOp, OpError, Operation, PayloadFault, SessionId,
     SessionOp, ShellKind,
@@ -18,8 +21,8 @@ use serde_json::value::RawValue;
 
 use super::codec::{RequestKind, cut_at};
 use super::wire::{
-    ActivateSession, AttachSession, DetachSession, DirectoryListRequest, Encoding, ExecuteCommand, FileDelete,
-    FileList, FileMove, FileRead, FileStat, Format, RestoreSession, Shell,
+    ActivateSession, AppListRequest, AttachSession, DetachSession, DirectoryListRequest, Empty, Encoding,
+    ExecuteCommand, FileDelete, FileList, FileMove, FileRead, FileStat, Format, RestoreSession, Shell,
 };
 
 const MAX_ENTRIES_DEFAULT: u32 = 1000;
@@ -79,7 +82,27 @@ pub fn operation(kind: RequestKind, payload: Option<&str>) -> Result<Operation, 
             let DetachSession { session_id } = read(payload)?;
             Operation::Session(SessionOp::Detach { session: session(&session_id)? })
         }
-        RequestKind::ComputerUse(name) | RequestKind::LocalModel(name) | RequestKind::Recording(name) => {
+        RequestKind::Screenshot => Operation::Computer(computer::screenshot(read(payload)?)?),
+        RequestKind::InputAction => Operation::Computer(ComputerOp::Input(computer::input(read(payload)?)?)),
+        RequestKind::CursorPosition => {
+            without_fields(payload)?;
+            Operation::Computer(ComputerOp::CursorPosition)
+        }
+        RequestKind::DisplayInfo => {
+            without_fields(payload)?;
+            Operation::Computer(ComputerOp::DisplayInfo)
+        }
+        RequestKind::WindowList => Operation::Computer(computer::window_list(read(payload)?)?),
+        RequestKind::WindowFocus => Operation::Computer(computer::window_focus(read(payload)?)?),
+        RequestKind::AppList => {
+            let AppListRequest { include_background } = read(payload)?;
+            Operation::Computer(ComputerOp::AppList { include_background: include_background.unwrap_or(false) })
+        }
+        RequestKind::AppLaunch => Operation::Computer(computer::app_launch(read(payload)?)?),
+        RequestKind::ClipboardRead => Operation::Computer(computer::clipboard_read(&read(payload)?)?),
+        RequestKind::ClipboardWrite => Operation::Computer(computer::clipboard_write(read(payload)?)?),
+        RequestKind::PermissionsCheck => Operation::Computer(computer::permissions(read(payload)?)?),
+        RequestKind::LocalModel(name) | RequestKind::Recording(name) => {
             return Err(unsupported(name, "this version of Drawbridge does not do it"));
         }
     })
@@ -235,6 +258,12 @@ fn fault(field: &str, why: &str) -> OpError {
 
 fn unsupported(feature: &str, why: &str) -> OpError {
     OpError::Unsupported { feature: feature.to_owned(), why: why.to_owned() }
+}
+
+/// A request without fields may come without a payload (spec 4.4).
+fn without_fields(payload: Option<&str>) -> Result<(), OpError> {
+    let Empty {} = read(Some(payload.unwrap_or("{}")))?;
+    Ok(())
 }
 
 fn read<'a, T: Deserialize<'a>>(payload: Option<&'a str>) -> Result<T, OpError> {

@@ -8,7 +8,8 @@ use super::cut_at;
 use crate::executor::wire::{Capability, FromClient, HelloAck, Message as _, Outer, SessionRevoked};
 use crate::executor::{MAJOR, map};
 
-/// A known request type. The first twelve have operations; the others are known so that they are refused properly.
+/// A known request type. Those with a name inside have no operation in this version and are known so that they are
+/// refused properly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each variant is the message type it names")]
 pub enum RequestKind {
@@ -24,7 +25,17 @@ pub enum RequestKind {
     FileList,
     FileDelete,
     FileMove,
-    ComputerUse(&'static str),
+    Screenshot,
+    InputAction,
+    CursorPosition,
+    DisplayInfo,
+    WindowList,
+    WindowFocus,
+    AppList,
+    AppLaunch,
+    ClipboardRead,
+    ClipboardWrite,
+    PermissionsCheck,
     LocalModel(&'static str),
     Recording(&'static str),
 }
@@ -46,17 +57,17 @@ impl RequestKind {
             "FILE_LIST" => Self::FileList,
             "FILE_DELETE" => Self::FileDelete,
             "FILE_MOVE" => Self::FileMove,
-            "SCREENSHOT_REQUEST" => Self::ComputerUse("SCREENSHOT_REQUEST"),
-            "INPUT_ACTION" => Self::ComputerUse("INPUT_ACTION"),
-            "CURSOR_POSITION_REQUEST" => Self::ComputerUse("CURSOR_POSITION_REQUEST"),
-            "DISPLAY_INFO_REQUEST" => Self::ComputerUse("DISPLAY_INFO_REQUEST"),
-            "WINDOW_LIST_REQUEST" => Self::ComputerUse("WINDOW_LIST_REQUEST"),
-            "WINDOW_FOCUS" => Self::ComputerUse("WINDOW_FOCUS"),
-            "APP_LIST_REQUEST" => Self::ComputerUse("APP_LIST_REQUEST"),
-            "APP_LAUNCH" => Self::ComputerUse("APP_LAUNCH"),
-            "CLIPBOARD_READ" => Self::ComputerUse("CLIPBOARD_READ"),
-            "CLIPBOARD_WRITE" => Self::ComputerUse("CLIPBOARD_WRITE"),
-            "PERMISSIONS_CHECK_REQUEST" => Self::ComputerUse("PERMISSIONS_CHECK_REQUEST"),
+            "SCREENSHOT_REQUEST" => Self::Screenshot,
+            "INPUT_ACTION" => Self::InputAction,
+            "CURSOR_POSITION_REQUEST" => Self::CursorPosition,
+            "DISPLAY_INFO_REQUEST" => Self::DisplayInfo,
+            "WINDOW_LIST_REQUEST" => Self::WindowList,
+            "WINDOW_FOCUS" => Self::WindowFocus,
+            "APP_LIST_REQUEST" => Self::AppList,
+            "APP_LAUNCH" => Self::AppLaunch,
+            "CLIPBOARD_READ" => Self::ClipboardRead,
+            "CLIPBOARD_WRITE" => Self::ClipboardWrite,
+            "PERMISSIONS_CHECK_REQUEST" => Self::PermissionsCheck,
             "LOCAL_LLM_COMPLETION" => Self::LocalModel("LOCAL_LLM_COMPLETION"),
             "LOCAL_LLM_TURN" => Self::LocalModel("LOCAL_LLM_TURN"),
             "REQUEST_RECORDING_CONSENT" => Self::Recording("REQUEST_RECORDING_CONSENT"),
@@ -84,7 +95,18 @@ impl RequestKind {
             Self::FileList => "FILE_LIST",
             Self::FileDelete => "FILE_DELETE",
             Self::FileMove => "FILE_MOVE",
-            Self::ComputerUse(name) | Self::LocalModel(name) | Self::Recording(name) => name,
+            Self::Screenshot => "SCREENSHOT_REQUEST",
+            Self::InputAction => "INPUT_ACTION",
+            Self::CursorPosition => "CURSOR_POSITION_REQUEST",
+            Self::DisplayInfo => "DISPLAY_INFO_REQUEST",
+            Self::WindowList => "WINDOW_LIST_REQUEST",
+            Self::WindowFocus => "WINDOW_FOCUS",
+            Self::AppList => "APP_LIST_REQUEST",
+            Self::AppLaunch => "APP_LAUNCH",
+            Self::ClipboardRead => "CLIPBOARD_READ",
+            Self::ClipboardWrite => "CLIPBOARD_WRITE",
+            Self::PermissionsCheck => "PERMISSIONS_CHECK_REQUEST",
+            Self::LocalModel(name) | Self::Recording(name) => name,
         }
     }
 
@@ -101,7 +123,17 @@ impl RequestKind {
             Self::FileRead | Self::FileWrite | Self::FileStat | Self::FileList | Self::FileDelete | Self::FileMove => {
                 Capability::Files
             }
-            Self::ComputerUse(_) => Capability::ComputerUse,
+            Self::Screenshot
+            | Self::InputAction
+            | Self::CursorPosition
+            | Self::DisplayInfo
+            | Self::WindowList
+            | Self::WindowFocus
+            | Self::AppList
+            | Self::AppLaunch
+            | Self::ClipboardRead
+            | Self::ClipboardWrite
+            | Self::PermissionsCheck => Capability::ComputerUse,
             Self::LocalModel(_) => Capability::LocalLlm,
             Self::Recording(_) => Capability::Recording,
         }

@@ -3,6 +3,7 @@
 //! [`decode`] looks at the outside of a frame and leaves the payload unread and uncopied until it is known that the
 //! request may run. [`Reply::encode`] writes an answer straight into its frame, away from the connection's task.
 
+mod computer;
 mod escape;
 mod incoming;
 mod reply;

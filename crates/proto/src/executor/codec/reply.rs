@@ -14,6 +14,7 @@ use drawbridge_core::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::computer;
 use super::escape::{cut_at, escaped_len, fit, push_string};
 use crate::executor::errors::{clip, error_details, wire_code};
 use crate::executor::wire::{self, ErrorCode};
@@ -71,7 +72,7 @@ impl std::fmt::Debug for Reply {
 }
 
 /// The frame would have this many bytes before its tail.
-struct TooLong(usize);
+pub(super) struct TooLong(pub(super) usize);
 
 impl Reply {
     /// Encodes an answer. One that would not fit into a frame becomes ERROR `FILE_TOO_LARGE`; output of a command is
@@ -100,15 +101,24 @@ impl Reply {
                 small(id, "SESSION_RESTORED", &granted(binding, root_grant), room)
             }
             Outcome::Activated(binding) => small(id, "SESSION_ACTIVATED", &activated(binding), room),
-            Outcome::Picture(_)
-            | Outcome::Cursor(_)
-            | Outcome::Displays(_)
-            | Outcome::Windows { .. }
-            | Outcome::Apps(_)
-            | Outcome::Launched { .. }
-            | Outcome::Clipboard(_)
-            | Outcome::ClipboardWritten { .. }
-            | Outcome::Permissions(_) => small(id, "ACK", &wire::Ack { ok: true, pid: None }, room),
+            Outcome::Picture(picture) => computer::picture(id, picture, room).map(|body| (body, false)),
+            Outcome::Clipboard(text) => computer::clipboard(id, text, room).map(|body| (body, false)),
+            Outcome::Cursor(place) => {
+                let cursor = wire::CursorPosition { x: place.at.x, y: place.at.y, monitor: place.monitor };
+                small(id, "CURSOR_POSITION_RESPONSE", &cursor, room)
+            }
+            Outcome::Displays(displays) => small(id, "DISPLAY_INFO_RESPONSE", &computer::displays(displays), room),
+            Outcome::Windows { windows, truncated } => {
+                small(id, "WINDOW_LIST_RESPONSE", &computer::windows(windows, *truncated), room)
+            }
+            Outcome::Apps(apps) => small(id, "APP_LIST_RESPONSE", &computer::apps(apps), room),
+            Outcome::Launched { pid } => small(id, "ACK", &wire::Ack { ok: true, pid: *pid }, room),
+            Outcome::ClipboardWritten { .. } => small(id, "ACK", &wire::Ack { ok: true, pid: None }, room),
+            Outcome::Permissions(states) => {
+                let permissions =
+                    states.iter().map(|(name, state)| (name.clone(), computer::permission(*state))).collect();
+                small(id, "PERMISSIONS_CHECK_RESPONSE", &wire::PermissionsCheck { permissions }, room)
+            }
         };
         match written {
             Ok((body, output_cut)) => Self { id: id.clone(), body, error: None, output_cut },
@@ -183,7 +193,8 @@ const fn tail_len(max_concurrent: u32) -> usize {
     ",\"ts\":1712345678.123,\"version\":\"1.1\",\"pending_capacity\":}".len() + digits
 }
 
-fn open(id: &RequestId, type_name: &str, room: usize) -> String {
+/// Opens a frame up to its payload, with room for so many bytes of it.
+pub(super) fn open(id: &RequestId, type_name: &str, room: usize) -> String {
     let mut body = String::with_capacity(room + 2 * id.as_str().len() + 192);
     body.push_str("{\"type\":\"");
     body.push_str(type_name);

@@ -1,20 +1,23 @@
-//! Computer-use messages (spec 10). Parsed and printed; no operation of this version stands behind them.
+//! Computer-use messages (spec 10), as plain data. What a payload means, and which of its fields count, is decided in
+//! [`crate::executor::map`].
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::number;
+
 /// SCREENSHOT_REQUEST.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ScreenshotRequest {
     /// 0 is the primary display, −1 all stitched. Default 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub monitor: Option<i32>,
+    #[serde(default, deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<i64>,
     /// JPEG quality, default 75.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quality: Option<i32>,
+    #[serde(default, deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub quality: Option<i64>,
     /// `[x1, y1, x2, y2]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "number::units", skip_serializing_if = "Option::is_none")]
     pub region: Option<[i32; 4]>,
     /// A window instead of a region.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +70,9 @@ pub struct ScreenshotMeta {
     pub origin: [i32; 2],
     /// Index of the display, −1 when stitched.
     pub display_id: i32,
+    /// The picture has one single colour: nothing is shown there, or it cannot be seen. An addition of ours, absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_colour: Option<bool>,
 }
 
 /// What INPUT_ACTION does.
@@ -97,7 +103,7 @@ pub struct InputAction {
     /// The action.
     pub action: InputKind,
     /// The point.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "number::units", skip_serializing_if = "Option::is_none")]
     pub coordinate: Option<[i32; 2]>,
     /// Text to type.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,8 +115,8 @@ pub struct InputAction {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
     /// Amount to scroll.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clicks: Option<i32>,
+    #[serde(default, deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub clicks: Option<i64>,
     /// "left", "middle" or "right".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub button: Option<String>,
@@ -118,16 +124,16 @@ pub struct InputAction {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modifiers: Option<Vec<String>>,
     /// Stands before `clicks`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scroll_amount: Option<i32>,
+    #[serde(default, deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub scroll_amount: Option<i64>,
     /// Stands before `direction`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scroll_direction: Option<String>,
     /// For `hold_key`, `wait` and `drag`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
+    #[serde(default, deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
     /// Points of a drag.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "number::points", skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<[i32; 2]>>,
     /// Paste instead of typing, default false.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ mod control;
 mod files;
 mod link;
 mod model;
+mod number;
 mod recording;
 mod shell;
 
