@@ -171,7 +171,9 @@ pub fn decide_resolved(
     match mode {
         PowerMode::Off => Explanation::new(Decision::Deny, rule),
         PowerMode::Allowed => Explanation::new(Decision::Allow, rule),
-        PowerMode::AskOncePerChat if allowed_for_chat(state, power, session) => {
+        PowerMode::AskOncePerChat
+            if allowed_for_chat(state, power, session) && covered_by_chat_allowance(operation) =>
+        {
             Explanation::new(Decision::Allow, Rule::ChatAllowance { power })
         }
         PowerMode::AskEachTime | PowerMode::AskOncePerChat if !needs_question(operation) => {
@@ -206,12 +208,22 @@ fn always_allowed(state: &PolicyState, operation: &Operation, programs: &Program
     Some(ids.join("+"))
 }
 
+/// Tells whether "allow for this chat" can ever cover an operation. Starting an app needs a yes of its own each time (spec 10.7):
+/// who lets an agent click has not thereby let it start what runs on when the chat is long over. The mode *allowed* covers it.
+#[must_use]
+pub const fn covered_by_chat_allowance(operation: &Operation) -> bool {
+    !matches!(operation, Operation::Computer(ComputerOp::AppLaunch(_)))
+}
+
 /// Listing folder names shows little, and activating or restoring uses a folder that the person attached before: its grant
 /// is the proof of their answer. So of the operations on attachments only attaching asks.
 fn needs_question(operation: &Operation) -> bool {
     match operation {
-        // Waiting touches nothing, and the state of a permission shows nothing of what the person does.
-        Operation::Computer(ComputerOp::Input(InputOp::Wait { .. }) | ComputerOp::PermissionsCheck { .. }) => false,
+        // Waiting touches nothing. Displays and permissions are facts of the machine: they show nothing of what the person
+        // does, as the pointer, windows and apps do.
+        Operation::Computer(
+            ComputerOp::Input(InputOp::Wait { .. }) | ComputerOp::DisplayInfo | ComputerOp::PermissionsCheck { .. },
+        ) => false,
         Operation::File(_)
         | Operation::Command(_)
         | Operation::Computer(_)

@@ -1,10 +1,14 @@
 use std::collections::BTreeMap;
 
+use drawbridge_core::computer::{AppLaunchOp, Button, Point};
 use drawbridge_core::{BrowseOp, BrowsePlace, CommandLine, CommandOp, FileOp, OpError};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{CommandRule, Given, Origin, Permit, Programs, Verdict, WordPattern, authorize, authorize_resolved};
+use crate::{
+    CommandRule, Given, MAX_APP_CHARS, MAX_APPS, Origin, Permit, Programs, ScreenRules, ScreenRulesFault, Verdict,
+    WordPattern, authorize, authorize_resolved,
+};
 
 fn chat(name: &str) -> SessionId {
     SessionId::parse(name).unwrap()
@@ -31,6 +35,16 @@ fn attach() -> Operation {
     Operation::Session(SessionOp::Attach { session: chat("c"), place: place() })
 }
 
+fn click() -> Operation {
+    let (at, button) = (Point::new(1, 1), Button::Left);
+    Operation::Computer(ComputerOp::Input(InputOp::Click { at, button, count: 1, modifiers: Vec::new() }))
+}
+
+fn launch() -> Operation {
+    let app = AppLaunchOp { bundle_id: Some("editor".to_owned()), executable_path: None, args: vec![], activate: true };
+    Operation::Computer(ComputerOp::AppLaunch(app))
+}
+
 fn every_operation() -> Vec<Operation> {
     let session = chat("c");
     vec![
@@ -41,6 +55,10 @@ fn every_operation() -> Vec<Operation> {
         Operation::Session(SessionOp::Activate { session: session.clone(), revision: 1 }),
         Operation::Session(SessionOp::Restore { session: session.clone(), root_grant: "g".to_owned() }),
         Operation::Session(SessionOp::Detach { session }),
+        click(),
+        launch(),
+        Operation::Computer(ComputerOp::ClipboardRead),
+        Operation::Computer(ComputerOp::DisplayInfo),
     ]
 }
 
@@ -64,6 +82,73 @@ fn defaults_allow_files_ask_for_folders_and_refuse_all_else() {
     assert_eq!(decide(&state, &read(), None).decision, Decision::Allow);
     assert_eq!(decide(&state, &attach(), None).decision, Decision::Ask);
     assert_eq!(decide(&state, &command(), None).decision, Decision::Deny);
+}
+
+#[test]
+fn starting_an_app_needs_a_yes_of_its_own_and_what_shows_nothing_needs_none() {
+    let mut state = with(Power::ComputerUse, PowerMode::AskOncePerChat);
+    state.prompting = Prompting::Possible;
+    state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::ComputerUse }, given());
+    let decided = |state: &PolicyState, operation: Operation| {
+        let explained = decide(state, &operation, Some(&chat("c")));
+        (explained.decision, explained.rule.name())
+    };
+
+    assert_eq!(decided(&state, click()), (Decision::Allow, "chat_allowance"));
+    assert_eq!(decided(&state, launch()), (Decision::Ask, "mode"));
+    assert!(covered_by_chat_allowance(&click()) && !covered_by_chat_allowance(&launch()));
+    state.prompting = Prompting::Impossible;
+    assert_eq!(decided(&state, launch()), (Decision::Deny, "nobody_to_ask"));
+
+    state.modes.insert(Power::ComputerUse, PowerMode::AskEachTime);
+    state.chat_allowances.clear();
+    for free in [
+        ComputerOp::DisplayInfo,
+        ComputerOp::PermissionsCheck { names: Vec::new() },
+        ComputerOp::Input(InputOp::Wait { duration: std::time::Duration::ZERO }),
+    ] {
+        assert_eq!(decided(&state, Operation::Computer(free)), (Decision::Allow, "mode"));
+    }
+    for shows in [ComputerOp::CursorPosition, ComputerOp::AppList { include_background: false }] {
+        assert_eq!(decided(&state, Operation::Computer(shows)), (Decision::Deny, "nobody_to_ask"));
+    }
+    state.modes.insert(Power::ComputerUse, PowerMode::Allowed);
+    assert_eq!(decided(&state, launch()), (Decision::Allow, "mode"));
+    // Its own switch, whatever the screen may do.
+    assert_eq!(decided(&state, Operation::Computer(ComputerOp::ClipboardRead)), (Decision::Deny, "mode"));
+}
+
+#[test]
+fn what_was_free_while_an_operation_waited_for_its_turn_is_looked_at_again() {
+    let mut state = with(Power::ComputerUse, PowerMode::AskOncePerChat);
+    state.prompting = Prompting::Possible;
+    let allowance = ChatAllowance { session: chat("c"), power: Power::ComputerUse };
+    state.chat_allowances.insert(allowance.clone(), given());
+    let waits = permit(&state, click());
+    let Verdict::Ask(question) = authorize(&state, launch(), Some(chat("c"))) else { panic!("not asked") };
+    let answered = question.approve(&state).unwrap();
+
+    state.chat_allowances.remove(&allowance);
+
+    assert!(matches!(waits.confirm(&state), Err(OpError::ChangedSinceAsked { power: Power::ComputerUse })));
+    assert!(answered.confirm(&state).is_ok());
+    state.modes.insert(Power::Clipboard, PowerMode::Allowed);
+    let reads = permit(&state, Operation::Computer(ComputerOp::ClipboardRead));
+    state.modes.insert(Power::Clipboard, PowerMode::Off);
+    assert!(matches!(reads.confirm(&state), Err(OpError::PowerOff { power: Power::Clipboard })));
+}
+
+#[test]
+fn names_of_apps_are_kept_within_bounds() {
+    let rules = |names: Vec<String>| ScreenRules { only_apps: Some(names), ..ScreenRules::default() };
+    assert_eq!(rules(vec!["Écriture (beta)".to_owned(); MAX_APPS]).check(), Ok(()));
+    assert_eq!(rules(Vec::new()).check(), Ok(()));
+    assert_eq!(rules(vec!["a".to_owned(); MAX_APPS + 1]).check(), Err(ScreenRulesFault::TooMany));
+    for name in [String::new(), "  ".to_owned(), " a".to_owned(), "a\u{7}".to_owned(), "é".repeat(MAX_APP_CHARS + 1)] {
+        assert_eq!(rules(vec![name]).check(), Err(ScreenRulesFault::Name));
+    }
+    let never = ScreenRules { never_apps: vec!["a\n".to_owned()], ..ScreenRules::default() };
+    assert_eq!(never.check(), Err(ScreenRulesFault::Name));
 }
 
 #[test]

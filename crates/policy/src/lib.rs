@@ -13,10 +13,13 @@ mod segments;
 mod words;
 
 pub use command_rule::{ANY_WORD, CommandRule, MAX_RULE_WORD_BYTES, MAX_RULE_WORDS, MAX_RULES, RuleFault, WordPattern};
-pub use decision::{Decision, Explanation, Rule, decide, decide_resolved};
+pub use decision::{Decision, Explanation, Rule, covered_by_chat_allowance, decide, decide_resolved};
 pub use grant::{Fingerprint, GrantClaims, GrantFault, GrantKey, directory_fingerprint};
 pub use permit::{Permit, Question, Verdict, authorize, authorize_resolved};
 pub use programs::{Programs, may_loosen};
-pub use rules::{Ceilings, ChatAllowance, Given, Network, Origin, PolicyState, Prompting, ScreenRules, ShellMode};
+pub use rules::{
+    Ceilings, ChatAllowance, Given, MAX_APP_CHARS, MAX_APPS, Network, Origin, PolicyState, Prompting, ScreenRules,
+    ScreenRulesFault, ShellMode,
+};
 pub use segments::{Segment, Unreadable, segments};
 pub use words::RuleParts;

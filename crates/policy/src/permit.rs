@@ -49,10 +49,12 @@ impl Permit {
     }
 
     /// Checks right before the effect that nothing has forbidden it since: the bridge was not raised in between (not
-    /// even for a moment), the power was not switched off, and the rule that allowed it was not removed.
+    /// even for a moment), the power was not switched off, and what allowed it without a question was not taken back. An
+    /// operation may have waited for its turn since it was decided.
     ///
     /// # Errors
-    /// [`OpError::Raised`], [`OpError::PowerOff`] or [`OpError::Declined`]; the permit is gone then.
+    /// [`OpError::Raised`], [`OpError::PowerOff`], [`OpError::Declined`] for a rule that is gone, or
+    /// [`OpError::ChangedSinceAsked`] when a question is needed by now; the permit is gone then.
     pub fn confirm(self, state: &PolicyState) -> Result<Self, OpError> {
         let Some(power) = self.operation.power() else {
             return Ok(self);
@@ -63,13 +65,16 @@ impl Permit {
         if !state.offers_in(power, self.session.as_ref()) {
             return Err(OpError::PowerOff { power });
         }
-        if matches!(self.explanation.rule, Rule::CommandRule { .. }) {
-            let now = decide_resolved(state, &self.operation, self.session.as_ref(), &self.programs);
-            if now.decision != Decision::Allow {
-                return Err(OpError::Declined { power });
-            }
+        // A person's own answer holds for this very operation, whatever is set since.
+        if matches!(self.explanation.rule, Rule::Answered { .. }) {
+            return Ok(self);
         }
-        Ok(self)
+        let now = decide_resolved(state, &self.operation, self.session.as_ref(), &self.programs);
+        match (now.decision, &self.explanation.rule) {
+            (Decision::Allow, _) => Ok(self),
+            (_, Rule::CommandRule { .. }) => Err(OpError::Declined { power }),
+            (Decision::Ask | Decision::Deny, _) => Err(OpError::ChangedSinceAsked { power }),
+        }
     }
 }
 

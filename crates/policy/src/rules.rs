@@ -91,6 +91,24 @@ pub struct Ceilings {
     pub confined: bool,
     /// The most that a confined command may reach.
     pub network: Option<Network>,
+    /// The clipboard power covers only what the agent wrote itself.
+    pub own_clipboard: bool,
+}
+
+/// Names of apps that each list may hold.
+pub const MAX_APPS: usize = 200;
+/// Characters of such a name.
+pub const MAX_APP_CHARS: usize = 256;
+
+/// Why names of apps cannot be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ScreenRulesFault {
+    /// Too many names.
+    #[error("a list holds more than {MAX_APPS} names of apps")]
+    TooMany,
+    /// A name that is empty, too long, or holds what nobody can see.
+    #[error("the name of an app must have 1 to {MAX_APP_CHARS} characters and no control characters")]
+    Name,
 }
 
 /// Which apps agents may see and use once the screen power is on.
@@ -102,6 +120,28 @@ pub struct ScreenRules {
     pub never_apps: Vec<String>,
     /// Pictures of scaled displays keep all their pixels.
     pub full_resolution: bool,
+}
+
+impl ScreenRules {
+    /// Checks that the names of apps can be kept.
+    ///
+    /// # Errors
+    /// [`ScreenRulesFault`].
+    pub fn check(&self) -> Result<(), ScreenRulesFault> {
+        for names in self.only_apps.iter().chain([&self.never_apps]) {
+            if names.len() > MAX_APPS {
+                return Err(ScreenRulesFault::TooMany);
+            }
+            let fits = |name: &String| {
+                let shown = name.trim();
+                shown == name && !shown.is_empty() && !name.chars().any(char::is_control)
+            };
+            if names.iter().any(|name| !fits(name) || name.chars().count() > MAX_APP_CHARS) {
+                return Err(ScreenRulesFault::Name);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Everything that a decision depends on. Cheap to clone; the engine replaces it whole.
@@ -189,8 +229,12 @@ impl PolicyState {
         set > self.capped(power, set)
     }
 
-    /// Brings what cannot be decided anew each time within what may be at most: how commands run.
+    /// Brings what cannot be decided anew each time within what may be at most: how commands run, and whose text in the
+    /// clipboard may be read.
     pub fn keep_within_ceilings(&mut self) {
+        if self.ceilings.own_clipboard {
+            self.clipboard_foreign = false;
+        }
         if self.ceilings.confined {
             self.shell_mode = ShellMode::Confined;
         }

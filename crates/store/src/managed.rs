@@ -39,6 +39,8 @@ pub struct Managed {
     pub shell_confined: bool,
     /// The most that a confined command may reach.
     pub shell_network: Option<Network>,
+    /// The clipboard power covers only what the agent wrote itself.
+    pub own_clipboard: bool,
     /// Agents look for folders here alone, and no folder elsewhere is attached. Absolute.
     pub browse_roots: Option<Vec<PathBuf>>,
     /// `Some(false)`: the organisation brings updates.
@@ -161,6 +163,7 @@ impl Managed {
             powers: on.map(|(power, mode)| (*power, *mode)).collect(),
             confined: self.shell_confined,
             network: self.shell_network,
+            own_clipboard: self.own_clipboard,
         }
     }
 }

@@ -48,6 +48,7 @@ pub(super) const KEYS: &[Key<Managed>] = &[
     power!("powers.hardware", Hardware),
     key!("shell.mode", shell_confined, |raw| one_of(raw, &[("confined", ShellMode::Confined)]).map(|_| true)),
     key!("shell.network", shell_network, |raw| one_of(raw, NETWORKS).map(Some)),
+    key!("clipboard.foreign", own_clipboard, |raw| one_of(raw, &[("off", true)])),
     key!("browse.roots", browse_roots, |raw| folders(raw).map(Some)),
     key!("updates.enabled", updates_enabled, |raw| switch(raw).map(Some)),
     key!("updates.channel", update_channel, |raw| one_of(raw, CHANNELS).map(|name| Some(name.to_owned()))),

@@ -8,7 +8,7 @@ use super::Managed;
 
 impl Managed {
     /// Returns what holds of this policy and a newer one in a program that was started with this one: each power, the
-    /// confinement, the network and the accounts as the stricter of the two has it. What only counts at a start stays this
+    /// confinement, the network, the clipboard, the pictures a minute and the accounts as the stricter of the two has it. What only counts at a start stays this
     /// one's; whether the platform in use may still be used is asked of the newer one.
     #[must_use]
     pub fn tightened_by(&self, newer: &Self) -> Self {
@@ -19,6 +19,12 @@ impl Managed {
         }
         both.shell_confined |= newer.shell_confined;
         both.shell_network = match (self.shell_network, newer.shell_network) {
+            (Some(held), Some(new)) => Some(held.min(new)),
+            (held, new) => held.or(new),
+        };
+        both.own_clipboard |= newer.own_clipboard;
+        let pictures = &mut both.limits.max_screenshots_per_minute;
+        *pictures = match (*pictures, newer.limits.max_screenshots_per_minute) {
             (Some(held), Some(new)) => Some(held.min(new)),
             (held, new) => held.or(new),
         };
@@ -41,5 +47,6 @@ impl Managed {
 }
 
 fn holds_at_once(name: &str) -> bool {
-    name.starts_with("powers.") || name.starts_with("shell.") || name == "accounts"
+    ["powers.", "shell.", "clipboard."].iter().any(|table| name.starts_with(table))
+        || ["accounts", "limits.max_screenshots_per_minute"].contains(&name)
 }

@@ -61,6 +61,9 @@ hardware = "off"
 mode = "confined"
 network = "loopback"
 
+[clipboard]
+foreign = "off"
+
 [browse]
 roots = ["/srv/work"]
 
@@ -94,6 +97,7 @@ fn every_key_is_taken_and_told() {
     assert_eq!(managed.locked_off().keys().copied().collect::<Vec<_>>(), Power::ALL[3..]);
     let ceilings = managed.ceilings();
     assert_eq!((ceilings.powers.len(), ceilings.confined, ceilings.network), (3, true, Some(Network::Loopback)));
+    assert!(ceilings.own_clipboard);
     assert!(managed.accounts_fixed && !managed.allows_updates());
     assert_eq!(managed.update_channel.as_deref(), Some("stable"));
     assert_eq!(managed.limits.max_file_size_bytes, Some(1_048_576));
@@ -289,4 +293,21 @@ fn a_newer_policy_takes_away_at_once_and_gives_nothing_back() {
     assert_eq!(both.locked, ["powers.files", "powers.shell", "accounts", "shell.network"]);
     assert_eq!(both.tightened_by(&Managed::default()).powers, both.powers);
     assert_eq!(held.broken_meanwhile().locked_off().len(), Power::ALL.len());
+}
+
+#[test]
+fn what_a_policy_says_of_clipboard_and_pictures_holds_above_the_configuration_and_at_once() {
+    let computer = Computer::with("[clipboard]\nforeign = \"off\"\n[limits]\nmax_screenshots_per_minute = 4");
+    let config = "enable_clipboard = true\nenable_clipboard_read_foreign = true\nmax_screenshots_per_minute = 60\n";
+    let now = computer.load(config, &[], FlagOverrides::default());
+    assert_eq!((now.config.enable_clipboard, now.config.enable_clipboard_read_foreign), (true, false));
+    assert_eq!(now.config.max_screenshots_per_minute, 4);
+
+    let held = Computer::with("organisation = \"Example\"").read().unwrap();
+    let both = held.tightened_by(&computer.read().unwrap());
+    assert_eq!(both.limits.max_screenshots_per_minute, Some(4));
+    assert!(both.ceilings().own_clipboard);
+    assert_eq!(both.locked, ["clipboard.foreign", "limits.max_screenshots_per_minute"]);
+    let told = Computer::with("[clipboard]\nforeign = \"on\"").read().unwrap_err();
+    assert!(told.contains("clipboard.foreign"), "{told}");
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use drawbridge_core::{Power, PowerMode, SessionId};
 use drawbridge_policy::{
-    ChatAllowance, CommandRule, Given, MAX_RULES, Network, Origin, PolicyState, RuleFault, ShellMode, WordPattern,
+    ChatAllowance, CommandRule, Given, MAX_RULES, Network, Origin, PolicyState, RuleFault, ScreenRules, ShellMode,
+    WordPattern,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -34,10 +35,48 @@ struct Document {
     command_rules: Vec<Rule>,
     rules_made: u64,
     browse_roots: Vec<String>,
+    /// Which apps agents may see and use. Not written while it says nothing, so that a version that does not know it reads the
+    /// file; it takes one with it for broken, and denies.
+    #[serde(default, skip_serializing_if = "Screen::is_empty")]
+    screen: Screen,
+    /// The clipboard power also covers what others put there. Not written while it does not, as above.
+    #[serde(default, skip_serializing_if = "is_off")]
+    clipboard_foreign: bool,
     /// What holds for chats of other accounts than `default`, by their ids. Not written while there is none, so that a version
     /// without accounts reads the file; it takes one with accounts for broken, and denies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     accounts: BTreeMap<String, Chats>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Screen {
+    only_apps: Option<Vec<String>>,
+    never_apps: Vec<String>,
+    full_resolution: bool,
+}
+
+impl Screen {
+    fn of(rules: &ScreenRules) -> Self {
+        let ScreenRules { only_apps, never_apps, full_resolution } = rules.clone();
+        Self { only_apps, never_apps, full_resolution }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.only_apps.is_none() && self.never_apps.is_empty() && !self.full_resolution
+    }
+
+    fn read(self) -> Result<ScreenRules, String> {
+        let Self { only_apps, never_apps, full_resolution } = self;
+        let rules = ScreenRules { only_apps, never_apps, full_resolution };
+        rules.check().map_err(|fault| fault.to_string())?;
+        Ok(rules)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+const fn is_off(switch: &bool) -> bool {
+    !*switch
 }
 
 /// What holds for the chats of one account.
@@ -135,6 +174,8 @@ pub(super) fn write(state: &PolicyState, account: &str, others: &Others) -> Resu
         command_rules: state.command_rules.iter().map(rule_written).collect(),
         rules_made: state.rules_made,
         browse_roots: state.browse_roots.clone(),
+        screen: Screen::of(&state.screen),
+        clipboard_foreign: state.clipboard_foreign,
         accounts,
     };
     serde_json::to_vec_pretty(&document)
@@ -214,13 +255,16 @@ pub(super) fn parse(bytes: &[u8], account: &str) -> Result<(PolicyState, Others)
     state.command_rules = rules(document.command_rules, document.rules_made)?;
     state.rules_made = document.rules_made;
     state.browse_roots = roots(document.browse_roots)?;
+    state.screen = document.screen.read()?;
+    state.clipboard_foreign = document.clipboard_foreign;
     Ok((state, others))
 }
 
 /// Version 1 had no rules, no modes for chats and no chosen folders, and did not say when a question was answered.
 fn from_version_1(value: &mut Value) -> Result<(), String> {
     let document = value.as_object_mut().ok_or("they are no object")?;
-    for name in ["chat_modes", "command_rules", "rules_made", "browse_roots", "accounts"] {
+    for name in ["chat_modes", "command_rules", "rules_made", "browse_roots", "accounts", "screen", "clipboard_foreign"]
+    {
         if document.contains_key(name) {
             return Err(format!("version 1 has no field {name:?}"));
         }

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use drawbridge_core::{CommandLine, CommandOp, Operation, Power, PowerMode, SessionId};
 use drawbridge_policy::{
-    ChatAllowance, CommandRule, Decision, Given, MAX_RULES, Network, Origin, PolicyState, Programs, WordPattern,
-    decide_resolved,
+    ChatAllowance, CommandRule, Decision, Given, MAX_APPS, MAX_RULES, Network, Origin, PolicyState, Programs, ScreenRules,
+    WordPattern, decide_resolved,
 };
 use serde_json::{Value, json};
 
@@ -46,6 +46,12 @@ fn full() -> PolicyState {
     state.command_rules = vec![rule(2), rule(5)];
     state.rules_made = 5;
     state.browse_roots = vec!["/home/ada/work".to_owned()];
+    state.screen = ScreenRules {
+        only_apps: Some(vec!["org.gnome.TextEditor".to_owned(), "Écran".to_owned()]),
+        never_apps: vec!["mail".to_owned()],
+        full_resolution: true,
+    };
+    state.clipboard_foreign = true;
     state
 }
 
@@ -272,4 +278,39 @@ fn a_fault_in_what_another_account_has_makes_the_whole_file_worthless() {
         file["accounts"] = accounts.clone();
         assert!(parse(file.to_string().as_bytes(), DEFAULT).is_err(), "{accounts}");
     }
+}
+
+#[test]
+fn rules_for_the_screen_that_cannot_be_understood_deny_everything() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("settings.json");
+    let plain = stored(&PolicyState::defaults());
+    // A version that does not know them must still read what says nothing about them.
+    assert!(plain.get("screen").is_none() && plain.get("clipboard_foreign").is_none());
+    let screen = |only: Value, never: Value| json!({"only_apps": only, "never_apps": never, "full_resolution": false});
+    for (key, value) in [
+        ("screen", screen(json!(["x"]), json!(["a\u{0}"]))),
+        ("screen", screen(json!([""]), json!([]))),
+        ("screen", screen(json!(null), json!(vec!["a"; MAX_APPS + 1]))),
+        ("screen", screen(json!("all"), json!([]))),
+        ("screen", json!({"only_apps": null, "never_apps": []})),
+        ("screen", json!({"only_apps": null, "never_apps": [], "full_resolution": false, "terminals": true})),
+        ("clipboard_foreign", json!("yes")),
+    ] {
+        let mut document = plain.clone();
+        document[key] = value.clone();
+        std::fs::write(&file, document.to_string()).unwrap();
+        let state = Settings::peek(dir.path());
+        assert!(state.broken.is_some(), "{key}: {value}");
+        assert!(!state.offers(Power::ComputerUse) && !state.clipboard_foreign, "{key}: {value}");
+    }
+    let mut old: Value = serde_json::from_str(VERSION_1).unwrap();
+    old["clipboard_foreign"] = json!(true);
+    std::fs::write(&file, old.to_string()).unwrap();
+    assert!(Settings::peek(dir.path()).broken.is_some());
+    let mut none = plain;
+    none["screen"] = screen(json!([]), json!([]));
+    std::fs::write(&file, none.to_string()).unwrap();
+    // No app at all is not the same as every app.
+    assert_eq!(Settings::peek(dir.path()).screen.only_apps, Some(Vec::new()));
 }
