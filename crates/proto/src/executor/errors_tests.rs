@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use drawbridge_core::computer::{Point, Rect};
 use drawbridge_core::{FileOp, IoReason, Operation, PayloadFault, SessionId};
 
 use super::*;
@@ -112,4 +113,127 @@ fn the_keys_that_the_platform_looks_for_are_there() {
 #[test]
 fn the_cause_of_a_fault_of_ours_goes_into_the_message_alone() {
     assert_eq!(details(&OpError::Internal("lock poisoned".into()))["reason"], "internal");
+}
+
+/// The code and the details of an error about `op`, without the name of the operation, which must be there.
+fn told(error: &OpError, op: &'static str) -> (&'static str, Value) {
+    let mut details = error_details(error, &ReplyContext::of_name(op));
+    assert_eq!(details.as_object_mut().unwrap().remove("op"), Some(json!(op)));
+    (wire_code(error).as_str(), details)
+}
+
+fn screen(index: i32, rect: Rect) -> DisplayFacts {
+    let size = (rect.width() * 2, rect.height() * 2);
+    DisplayFacts { index, primary: index == 0, rect, physical_size: size, logical_size: (1, 1), scale: 2.0 }
+}
+
+#[test]
+fn faults_of_the_screen_say_what_there_is_instead() {
+    let displays = vec![screen(0, Rect::new(0, 0, 2560, 1440)), screen(1, Rect::new(-1280, 100, 0, 820))];
+    let outside = OpError::OutOfBounds { requested: Point::new(9000, -10), displays };
+    let wanted = json!({"requested_coordinate": [9000, -10], "displays": [
+        {"index": 0, "origin": [0, 0], "size": [2560, 1440]},
+        {"index": 1, "origin": [-1280, 100], "size": [1280, 720]},
+    ]});
+    assert_eq!(told(&outside, "INPUT_ACTION"), ("INPUT_OUT_OF_BOUNDS", wanted));
+
+    let missing = OpError::NoSuchMonitor { asked: 3, monitors: vec![0, 1] };
+    let wanted = json!({"feature": "screenshot.monitor", "reason": "no_such_monitor", "monitors": [0, 1]});
+    assert_eq!(told(&missing, "SCREENSHOT_REQUEST"), ("FEATURE_NOT_SUPPORTED", wanted));
+
+    let stale = OpError::WindowStale { window_id: "win_1".into() };
+    let wanted = json!({"window_id": "win_1", "hint": "re-list windows"});
+    assert_eq!(told(&stale, "WINDOW_FOCUS"), ("WINDOW_STALE", wanted));
+}
+
+fn pending(retry_after: Option<Duration>) -> OpError {
+    OpError::PermissionPending {
+        permission: "person_active",
+        platform: "linux",
+        message: "the person is typing".into(),
+        hint: "wait a moment".into(),
+        retry_after,
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_says_when_to_come_back_if_time_helps() {
+    let wanted = json!({"permission": "person_active", "platform": "linux", "hint": "wait a moment"});
+    assert_eq!(told(&pending(None), "INPUT_ACTION"), ("PERMISSION_PENDING", wanted.clone()));
+    let mut later = wanted;
+    later["retry_after_ms"] = json!(1500);
+    assert_eq!(told(&pending(Some(Duration::from_millis(1500))), "INPUT_ACTION"), ("PERMISSION_PENDING", later));
+}
+
+#[test]
+fn typing_says_how_far_it_came_and_why_no_further() {
+    let cannot = OpError::CannotType { character: 'ﷺ', index: 4, why: "no key gives it".into() };
+    let wanted = json!({"feature": "input.type", "reason": "no key gives it", "character": "ﷺ", "index": 4});
+    assert_eq!(told(&cannot, "INPUT_ACTION"), ("FEATURE_NOT_SUPPORTED", wanted));
+
+    let source = Box::new(pending(Some(Duration::from_secs(2))));
+    let stopped = OpError::TypingStopped { typed: 12, total: 34, why: "the person is typing".into(), source };
+    let wanted = json!({"typed": 12, "total": 34, "permission": "person_active", "platform": "linux",
+        "hint": "wait a moment", "retry_after_ms": 2000});
+    assert_eq!(told(&stopped, "INPUT_ACTION"), ("PERMISSION_PENDING", wanted));
+}
+
+#[test]
+fn a_protected_app_is_named_with_its_reason() {
+    let app =
+        OpError::ProtectedApp { app: "KeePassXC".into(), reason: "password_manager", why: "it holds passwords".into() };
+    let wanted = json!({"capability": "computer_use", "required_capability": "computer_use",
+        "reason": "password_manager", "app": "KeePassXC"});
+    assert_eq!(told(&app, "INPUT_ACTION"), ("CAPABILITY_NOT_GRANTED", wanted));
+}
+
+#[test]
+fn a_clipboard_without_its_switch_is_no_feature_of_this_machine() {
+    let off = OpError::PowerOff { power: Power::Clipboard };
+    for (op, feature) in [("CLIPBOARD_READ", "clipboard.read"), ("CLIPBOARD_WRITE", "clipboard.write")] {
+        let wanted = json!({"feature": feature, "reason": "switched_off"});
+        assert_eq!(told(&off, op), ("FEATURE_NOT_SUPPORTED", wanted));
+    }
+    let declined = OpError::Declined { power: Power::Clipboard };
+    let wanted = json!({"capability": "computer_use", "required_capability": "computer_use", "reason": "declined"});
+    assert_eq!(told(&declined, "CLIPBOARD_READ"), ("CAPABILITY_NOT_GRANTED", wanted));
+    let screen = OpError::PowerOff { power: Power::ComputerUse };
+    assert_eq!(told(&screen, "SCREENSHOT_REQUEST").0, "CAPABILITY_NOT_GRANTED");
+}
+
+#[test]
+fn a_concealed_clipboard_says_by_what_and_how_old_our_own_text_is() {
+    for (reason, wanted) in [
+        (
+            ClipboardReason::ConcealedType { marker: "x-kde-passwordManagerHint" },
+            json!({"reason": "concealed_type", "marker": "x-kde-passwordManagerHint"}),
+        ),
+        (
+            ClipboardReason::WritebackOnly { age_seconds: None },
+            json!({"reason": "writeback_only", "writeback_age_seconds": null}),
+        ),
+        (
+            ClipboardReason::WritebackOnly { age_seconds: Some(31.5) },
+            json!({"reason": "writeback_only", "writeback_age_seconds": 31.5}),
+        ),
+        (
+            ClipboardReason::WritebackOverwritten { age_seconds: 2.25 },
+            json!({"reason": "writeback_overwritten", "writeback_age_seconds": 2.25}),
+        ),
+    ] {
+        assert_eq!(told(&OpError::ClipboardConcealed { reason }, "CLIPBOARD_READ"), ("CLIPBOARD_CONCEALED", wanted));
+    }
+}
+
+#[test]
+fn limits_of_pictures_name_what_is_over() {
+    let often = OpError::Overloaded { what: "screenshots a minute", reason: "screenshots_per_minute", max: 10 };
+    let wanted = json!({"reason": "screenshots_per_minute", "max_per_minute": 10});
+    assert_eq!(told(&often, "SCREENSHOT_REQUEST"), ("SHIM_OVERLOADED", wanted));
+    let large = OpError::TooLarge { what: "the picture", max_bytes: 10, attempted_bytes: 11 };
+    let wanted = json!({"max_file_size_bytes": 10, "attempted_bytes": 11});
+    assert_eq!(told(&large, "SCREENSHOT_REQUEST"), ("FILE_TOO_LARGE", wanted));
+    let unsupported = OpError::Unsupported { feature: "screenshot.window".into(), why: "window_not_visible".into() };
+    let wanted = json!({"feature": "screenshot.window", "reason": "window_not_visible"});
+    assert_eq!(told(&unsupported, "SCREENSHOT_REQUEST"), ("FEATURE_NOT_SUPPORTED", wanted));
 }

@@ -289,7 +289,8 @@ fn describe(payload: &str, error: &serde_json::Error) -> OpError {
     let field = fields
         .iter()
         .map(|(name, value)| ((value.get().as_ptr() as usize).saturating_sub(payload.as_ptr() as usize), name))
-        .filter(|(start, _)| *start < place)
+        // A list or object of the wrong kind is noticed before its first character is taken.
+        .filter(|(start, _)| *start <= place)
         .max();
     match field {
         Some((_, name)) => fault(cut_at(name, 100), &format!("does not fit: {}", cut_at(what, 200))),

@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
+use drawbridge_core::computer::ComputerOp;
 use drawbridge_core::{CommandResult, FileContents, Limits, Outcome, SessionId};
-use drawbridge_core::{ContentForm, OpError};
+use drawbridge_core::{ContentForm, OpError, Operation};
 use serde_json::{Value, json};
 
 use super::*;
@@ -559,15 +560,35 @@ fn requests_that_this_version_never_offers_are_not_granted() {
     }
 }
 
+fn link_with(capability: Capability) -> Link {
+    let role = Role::Data { session: SessionId::parse(CHAT).unwrap(), allowed_root: "/w".into() };
+    let mut link = Link::new(role, &[capability]);
+    let _ = link.open();
+    let _ = link.ack(&data_ack(&json!({"granted_capabilities": [capability.name()]})));
+    link
+}
+
 #[test]
 fn a_granted_capability_without_an_operation_is_not_supported() {
-    let role = Role::Data { session: SessionId::parse(CHAT).unwrap(), allowed_root: "/w".into() };
-    let mut link = Link::new(role, &[Capability::ComputerUse]);
-    let _ = link.open();
-    let _ = link.ack(&data_ack(&json!({"granted_capabilities": ["computer_use"]})));
-    let (code, frame) = refusal(&link.request("CURSOR_POSITION_REQUEST", "x", &json!({})));
+    let mut link = link_with(Capability::LocalLlm);
+    let (code, frame) = refusal(&link.request("LOCAL_LLM_COMPLETION", "x", &json!({})));
     assert_eq!(code, ErrorCode::FeatureNotSupported);
-    assert_eq!(frame["payload"]["details"]["feature"], "CURSOR_POSITION_REQUEST");
+    assert_eq!(frame["payload"]["details"]["feature"], "LOCAL_LLM_COMPLETION");
+}
+
+#[test]
+fn computer_use_starts_when_it_is_granted_and_a_bad_payload_of_it_names_its_field() {
+    let mut link = link_with(Capability::ComputerUse);
+    let effects = link.request("SCREENSHOT_REQUEST", "s", &json!({"monitor": -1}));
+    let [Effect::Start { operation, .. }] = &effects[..] else { panic!("{effects:?}") };
+    let Operation::Computer(ComputerOp::Screenshot(op)) = operation else { panic!("{operation:?}") };
+    assert_eq!(op.monitor, -1);
+
+    let (code, frame) = refusal(&link.request("INPUT_ACTION", "i", &json!({"action": "key", "key": "ctrl+sss"})));
+    assert_eq!(code, ErrorCode::InternalError);
+    let wanted = json!({"reason": "invalid_payload", "field": "key", "op": "INPUT_ACTION"});
+    assert_eq!(frame["payload"]["details"], wanted);
+    assert!(frame["payload"]["message"].as_str().unwrap().contains("\"sss\""), "{frame}");
 }
 
 #[test]
