@@ -2,11 +2,14 @@
 //!
 //! Everything ends when it is dropped. Nothing waits by time: each program says itself when it is ready.
 
+mod painter;
+
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+pub use painter::Painter;
 use serde_json::Value;
 
 /// An X display with nothing on it but what the test starts.
@@ -24,11 +27,29 @@ impl Display {
     /// # Errors
     /// When Xvfb is missing or does not start.
     pub fn start(width: u32, height: u32) -> io::Result<Self> {
+        Self::start_with_depth(width, height, 24)
+    }
+
+    /// Starts a display of this size with so many bits a pixel: 16, 24 or 30.
+    ///
+    /// # Errors
+    /// When Xvfb is missing or does not start.
+    pub fn start_with_depth(width: u32, height: u32, bits: u8) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("display-{}-{:x}", std::process::id(), unique()));
         std::fs::create_dir_all(&folder)?;
+        // What a program sets stays when it ends, also when it was the last one.
         // The server takes the first number that is free and writes it to its standard output.
         let mut server = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-nolisten", "tcp", "-screen", "0", &format!("{width}x{height}x24")])
+            .args([
+                "-displayfd",
+                "1",
+                "-noreset",
+                "-nolisten",
+                "tcp",
+                "-screen",
+                "0",
+                &format!("{width}x{height}x{bits}"),
+            ])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -69,6 +90,14 @@ impl Display {
         // It may say other things before.
         let managed = BufReader::new(ready).lines().map_while(Result::ok).any(|line| line == "managed");
         if managed { Ok(()) } else { Err(io::Error::other("openbox did not start")) }
+    }
+
+    /// Returns a client that draws on it.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn painter(&self) -> io::Result<Painter> {
+        Painter::on(&self.name)
     }
 
     /// Sets the keyboard's layouts, for example "us,ru".

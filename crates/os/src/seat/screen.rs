@@ -2,7 +2,14 @@
 
 use drawbridge_core::computer::{Point, Rect};
 
-use super::{Seat, SeatFault};
+use super::{Seat, SeatFault, SeatKind};
+
+#[cfg(target_os = "linux")]
+mod pixel_format;
+#[cfg(target_os = "linux")]
+mod shared;
+#[cfg(target_os = "linux")]
+mod x11;
 
 /// One display, as the system tells it.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,10 +70,10 @@ pub trait Screen: Send + Sync {
     fn monitors(&self) -> Result<Vec<Monitor>, SeatFault>;
 
     /// Takes the pixels of a rectangle that lies inside one monitor (X11: anywhere on the virtual desktop), in hardware pixels
-    /// of that monitor: `scale` times as many each way.
+    /// of that monitor: `scale` times as many each way, so exactly the rectangle's size on X11.
     ///
     /// # Errors
-    /// [`SeatFault::Gone`] when the rectangle is on no display any more.
+    /// [`SeatFault::Gone`] when a part of the rectangle is on no display any more, or it is empty.
     fn grab(&self, area: Rect) -> Result<Pixels, SeatFault>;
 
     /// Returns the pointer's image; none when the system shows none.
@@ -80,6 +87,12 @@ pub trait Screen: Send + Sync {
     /// # Errors
     /// [`SeatFault`].
     fn pointer(&self) -> Result<Point, SeatFault>;
+
+    /// Tells whether the system has switched the displays off, or shows nothing in order to spare them.
+    ///
+    /// # Errors
+    /// [`SeatFault`].
+    fn asleep(&self) -> Result<bool, SeatFault>;
 }
 
 /// Opens the displays of a seat.
@@ -87,5 +100,22 @@ pub trait Screen: Send + Sync {
 /// # Errors
 /// [`SeatFault::Unsupported`] where nothing can be seen by this way, with the reason; [`SeatFault::NoDisplay`].
 pub fn open(seat: &Seat) -> Result<Box<dyn Screen>, SeatFault> {
-    Err(SeatFault::Unsupported(format!("pictures of {:?} cannot be taken", seat.kind)))
+    match seat.kind {
+        #[cfg(target_os = "linux")]
+        SeatKind::X11 => Ok(Box::new(x11::X11Screen::open(seat)?)),
+        #[cfg(not(target_os = "linux"))]
+        SeatKind::X11 => Err(SeatFault::Unsupported("this system has no X server that this version can use".to_owned())),
+        SeatKind::Wayland => Err(SeatFault::Unsupported(
+            "this is a Wayland session, where programs see the screen through the desktop's portal alone, which this version \
+             does not use; sign in to an X11 session instead"
+                .to_owned(),
+        )),
+        SeatKind::Wsl => Err(SeatFault::Unsupported(
+            "Linux inside Windows does not see the screen of Windows; run Drawbridge for Windows instead".to_owned(),
+        )),
+        SeatKind::MacOs | SeatKind::Windows => {
+            Err(SeatFault::Unsupported("this version cannot take pictures on this system".to_owned()))
+        }
+        SeatKind::None => Err(SeatFault::NoDisplay("no display is named; start Drawbridge in a desktop session".to_owned())),
+    }
 }

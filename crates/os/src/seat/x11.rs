@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use x11rb::errors::{ConnectError, ConnectionError, ReplyError, ReplyOrIdError};
-use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
+use x11rb::reexports::x11rb_protocol::parse_display::{ConnectAddress, parse_display};
 use x11rb::reexports::x11rb_protocol::xauth::get_auth;
 use x11rb::rust_connection::{DefaultStream, PollMode, RustConnection, Stream};
 use x11rb::utils::RawFdContainer;
@@ -27,6 +27,14 @@ pub(crate) type Connection = RustConnection<Patient>;
 pub(crate) struct Patient {
     stream: DefaultStream,
     limit: Option<Duration>,
+    local: bool,
+}
+
+impl Patient {
+    /// Tells whether the server runs on this machine, so that open handles can be passed to it.
+    pub(crate) fn is_local(&self) -> bool {
+        self.local
+    }
 }
 
 impl Stream for Patient {
@@ -89,7 +97,7 @@ pub(crate) fn connect(seat: &Seat, limit: Option<Duration>) -> Result<(Connectio
         };
         // A server that wants no proof gets none.
         let (kind, proof) = get_auth(family, &peer, parsed.display).ok().flatten().unwrap_or_default();
-        let stream = Patient { stream, limit };
+        let stream = Patient { stream, limit, local: matches!(address, ConnectAddress::Socket(_)) };
         return match RustConnection::connect_to_stream_with_auth_info(stream, screen, kind, proof) {
             Ok(connection) => Ok((connection, screen)),
             Err(ConnectError::IoError(fault)) if fault.kind() == io::ErrorKind::TimedOut => {
