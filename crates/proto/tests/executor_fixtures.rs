@@ -1,30 +1,16 @@
 //! Every frame of the protocol, as files: parse, print, compare.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what went wrong by panicking")]
 
+mod fixture_files;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use drawbridge_core::{OpError, RequestId};
 use drawbridge_proto::executor::codec::{Incoming, decode};
 use drawbridge_proto::executor::errors::wire_code;
 use drawbridge_proto::executor::wire::{Envelope, ErrorCode, FromClient, FromPlatform, Message};
+use fixture_files::{files, folder};
 use serde_json::Value;
-
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/executor").join(name)
-}
-
-fn files(name: &str) -> Vec<(String, String)> {
-    let mut files: Vec<(String, String)> = std::fs::read_dir(folder(name))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| !path.to_string_lossy().ends_with(".printed.json"))
-        .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap()))
-        .collect();
-    files.sort();
-    assert!(!files.is_empty());
-    files
-}
 
 /// A null member counts as absent, and 1 as 1.0.
 fn meaning(value: Value) -> Value {
