@@ -9,8 +9,9 @@ use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
     AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AuditView, CeilingView, ChangeCounts,
     ChatModeView, ChatView, DiffLine, DiffView, ExplainView, GateKind, GateView, LinkState, LinkView, ManagedView,
-    Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView, SecretsView,
-    ShellCeilingView, ShellView, Snapshot, TrayState, UndoView, VerifyView, WhyView,
+    MissingView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView,
+    ScreenUseView, ScreenView, SecretsView, ShellCeilingView, ShellView, Snapshot, TrayState, UndoView, VerifyView,
+    WhyView,
 };
 use drawbridge_engine::{Command, CommandError, Reply};
 use ts_rs::{Config, TS};
@@ -62,6 +63,9 @@ fn the_pages_types_are_those_of_the_engine() {
         AccountRow,
         SecretsView,
         ManagedView,
+        MissingView,
+        ScreenUseView,
+        ScreenView,
         FindingState,
         Finding,
         Prefs,

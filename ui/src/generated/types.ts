@@ -94,7 +94,11 @@ secrets: SecretsView,
 /**
  * What an organisation has fixed on this computer, if anything.
  */
-managed: ManagedView | null, };
+managed: ManagedView | null, 
+/**
+ * How agents see and use screen, input and clipboard.
+ */
+screen: ScreenView, };
 
 export type Notice = { 
 /**
@@ -816,6 +820,72 @@ locked: Array<string>,
  */
 overruled: Array<string>, };
 
+export type MissingView = { 
+/**
+ * The feature, as HELLO names it.
+ */
+feature: string, 
+/**
+ * Why, and what to do about it; safe to show.
+ */
+why: string, };
+
+export type ScreenUseView = { 
+/**
+ * The chat that did so last.
+ */
+session_id: string | null, 
+/**
+ * Since when, Unix milliseconds.
+ */
+since_ms: number, 
+/**
+ * Pictures taken since then.
+ */
+pictures: number, 
+/**
+ * Clicks, keys, texts and other acts since then.
+ */
+acts: number, 
+/**
+ * The person uses pointer or keyboard, so the agent's input waits.
+ */
+person_active: boolean, };
+
+export type ScreenView = { 
+/**
+ * "x11", "wayland", "wsl", "macos", "windows" or "none".
+ */
+seat: string, 
+/**
+ * What can be done here, as HELLO names it. Empty while both powers are off.
+ */
+features: Array<string>, 
+/**
+ * What cannot be done here, and why.
+ */
+missing: Array<MissingView>, 
+/**
+ * Only these apps may be seen and used; none means all that are not protected.
+ */
+only_apps: Array<string> | null, 
+/**
+ * These apps may never be seen or used, on top of the protected ones.
+ */
+never_apps: Array<string>, 
+/**
+ * Pictures of scaled displays keep all their pixels.
+ */
+full_resolution: boolean, 
+/**
+ * The clipboard power also covers what others put there.
+ */
+clipboard_foreign: boolean, 
+/**
+ * An agent sees or uses the screen now, or did a moment ago.
+ */
+in_use: ScreenUseView | null, };
+
 export type FindingState = "ok" | "info" | "warn" | "fail";
 
 export type Finding = { 
@@ -914,7 +984,23 @@ mode: string,
 /**
  * "none", "loopback" or "all".
  */
-network: string, } | { "command": "sign_in" } | { "command": "paste_redirect", 
+network: string, } | { "command": "set_screen", 
+/**
+ * Only these; none means all that are not protected.
+ */
+only_apps: Array<string> | null, 
+/**
+ * Never these.
+ */
+never_apps: Array<string>, 
+/**
+ * Pictures of scaled displays keep all their pixels.
+ */
+full_resolution: boolean, } | { "command": "set_clipboard_foreign", 
+/**
+ * Also what others put there.
+ */
+on: boolean, } | { "command": "sign_in" } | { "command": "paste_redirect", 
 /**
  * The whole address.
  */
