@@ -5,6 +5,7 @@
 pub mod browse;
 pub mod computer;
 pub mod files;
+mod minute;
 pub mod shell;
 
 use std::sync::Arc;

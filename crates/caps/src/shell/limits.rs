@@ -1,17 +1,16 @@
 //! How many commands in a minute and at once, over the whole machine (spec 9.2).
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use drawbridge_core::OpError;
 
-const MINUTE: Duration = Duration::from_secs(60);
+use crate::minute::Minute;
 
 /// The attempts of the last minute and the commands at work.
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    attempts: VecDeque<Instant>,
+    attempts: Minute,
     running: u32,
 }
 
@@ -29,13 +28,9 @@ impl Drop for Slot {
 /// Takes a place. An attempt that passes the first limit counts, also when the second one refuses it.
 pub(super) fn admit(shared: &Arc<Mutex<Window>>, now: Instant, per_minute: u32, at_once: u32) -> Result<Slot, OpError> {
     let mut window = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    while window.attempts.front().is_some_and(|then| now.saturating_duration_since(*then) >= MINUTE) {
-        window.attempts.pop_front();
-    }
-    if window.attempts.len() >= usize::try_from(per_minute).unwrap_or(usize::MAX) {
+    if !window.attempts.admit(now, per_minute) {
         return Err(OpError::Overloaded { what: "commands a minute", reason: "commands_per_minute", max: per_minute });
     }
-    window.attempts.push_back(now);
     if window.running >= at_once {
         return Err(OpError::Overloaded { what: "commands at once", reason: "concurrent_commands", max: at_once });
     }
@@ -45,6 +40,8 @@ pub(super) fn admit(shared: &Arc<Mutex<Window>>, now: Instant, per_minute: u32, 
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
