@@ -1,0 +1,3 @@
+//! Tests of entries.
+
+use super::*;

@@ -1,0 +1,3 @@
+//! Tests of keymap.
+
+use super::*;

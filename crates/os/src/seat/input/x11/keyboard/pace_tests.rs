@@ -1,0 +1,3 @@
+//! Tests of pace.
+
+use super::*;

@@ -1,0 +1,3 @@
+//! Tests of plan.
+
+use super::*;
