@@ -30,6 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "install_update",
         "open_release",
         "use_account",
+        "pill",
+        "show_main",
     ];
     println!("cargo:rerun-if-changed=src-tauri/capabilities");
     let manifest = tauri_build::AppManifest::new().commands(COMMANDS);

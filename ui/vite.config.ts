@@ -9,8 +9,8 @@ export default defineConfig({
     // The page runs under a policy without data addresses for code and styles: keep everything in files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Two pages: the window, and the small one for questions.
-    rollupOptions: { input: { index: 'index.html', prompt: 'prompt.html' } },
+    // Three pages: the window, the small one for questions, and the pill.
+    rollupOptions: { input: { index: 'index.html', prompt: 'prompt.html', pill: 'pill.html' } },
   },
   // Tests read there which labels and rules the engine knows: each must have words.
   server: { fs: { allow: ['.', '../crates/engine/src/prompts', '../crates/policy/src'] } },

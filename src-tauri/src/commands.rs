@@ -1,7 +1,7 @@
 //! The doors of the pages: check who asks, parse, send, return. Rules live in the engine.
 //!
-//! Two pages knock here: the main window's and the one for questions. Only the latter may show and answer questions, so
-//! that nothing in the larger page can.
+//! Three pages knock here: the main window's, the one for questions and the pill. Only the one for questions may show and
+//! answer them, so that nothing in the larger page can. The pill can stop and nothing else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,8 @@ use tauri::{AppHandle, Emitter, Manager, State, WebviewWindow};
 use crate::prefs::PrefsDesk;
 use crate::shell::{self, DesktopView, Shell};
 use crate::window::paint::{self, Births};
-use crate::window::{self, MAIN, PROMPT};
+use crate::window::pill::{PillDesk, PillView};
+use crate::window::{self, MAIN, PILL, PROMPT};
 use crate::words::{Language, Word};
 use crate::{dialogs, notify, outside, prefs, rescue};
 
@@ -98,6 +99,19 @@ pub(crate) fn painted(window: WebviewWindow, births: State<'_, Births>) {
         tracing::info!(ms, window = window.label(), "painted");
         rescue::paints(window.app_handle());
     }
+}
+
+/// Returns what the pill says; nothing once use has ended.
+#[tauri::command]
+pub(crate) fn pill(window: WebviewWindow, desk: State<'_, PillDesk>) -> Option<PillView> {
+    paint::lives(&window);
+    desk.view()
+}
+
+/// Opens the main window, or brings it to the front.
+#[tauri::command]
+pub(crate) fn show_main(app: AppHandle) {
+    window::open(&app);
 }
 
 /// Lets the person pick another folder for a question about attaching one. False: they did not.
@@ -207,7 +221,7 @@ pub(crate) async fn open_platform(engine: State<'_, EngineHandle>) -> Result<(),
 /// line, and questions are for the window that shows them.
 fn is_for_the_page(label: &str, command: &Command) -> bool {
     match command {
-        Command::SetRaised { raised: true } => matches!(label, MAIN | PROMPT),
+        Command::SetRaised { raised: true } => matches!(label, MAIN | PROMPT | PILL),
         Command::PromptPainted { .. } | Command::AnswerPrompt { .. } => label == PROMPT,
         Command::DenyPrompts => matches!(label, MAIN | PROMPT),
         Command::SetRaised { raised: false }
@@ -291,11 +305,30 @@ mod tests {
     }
 
     #[test]
+    fn the_pill_can_stop_and_nothing_else() {
+        assert!(is_for_the_page(PILL, &Command::SetRaised { raised: true }));
+        let rest = [
+            Command::SetRaised { raised: false },
+            Command::DenyPrompts,
+            Command::PromptPainted { id: 7, revision: 1 },
+            Command::AnswerPrompt { id: 7, revision: 1, answer: PromptAnswer::Deny },
+            Command::SetPower { power: "computer_use".to_owned(), mode: "off".to_owned() },
+            Command::SetScreen { only_apps: None, never_apps: Vec::new(), full_resolution: true },
+            Command::SetClipboardForeign { on: true },
+        ];
+        for command in rest {
+            assert!(!is_for_the_page(PILL, &command), "{command:?}");
+        }
+    }
+
+    #[test]
     fn the_window_for_questions_can_widen_nothing_else() {
         let widen = [
             Command::SetRaised { raised: false },
             Command::SetPower { power: "shell".to_owned(), mode: "allowed".to_owned() },
             Command::SetShell { mode: "full".to_owned(), network: "all".to_owned() },
+            Command::SetScreen { only_apps: None, never_apps: Vec::new(), full_resolution: true },
+            Command::SetClipboardForeign { on: true },
             Command::UndoRestore { numbers: vec![1] },
         ];
         for command in widen {

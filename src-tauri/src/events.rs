@@ -7,7 +7,7 @@ use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
 use crate::rescue;
-use crate::window::{self, prompt::Asker};
+use crate::window::{self, PILL, pill, prompt::Asker};
 
 /// Name of the event that carries a whole snapshot.
 const SNAPSHOT: &str = "snapshot";
@@ -23,6 +23,7 @@ pub(crate) fn follow(app: AppHandle, mut snapshots: watch::Receiver<Arc<Snapshot
         while snapshots.changed().await.is_ok() {
             let snapshot = snapshots.borrow_and_update().clone();
             show_in_pages(&app, &snapshot);
+            pill::follow(&app, &snapshot);
             asker.follow(&app, &snapshot);
             if rescue::by_dialogs(&app) && !snapshot.prompts.is_empty() {
                 rescue::ask(&app);
@@ -36,8 +37,8 @@ pub(crate) fn follow(app: AppHandle, mut snapshots: watch::Receiver<Arc<Snapshot
 }
 
 fn show_in_pages(app: &AppHandle, snapshot: &Snapshot) {
-    // Writing the picture out costs something, and in the tray alone nobody reads it.
-    if app.webview_windows().is_empty() {
+    // Writing the picture out costs something, and in the tray alone nobody reads it. The pill is told its own words.
+    if !app.webview_windows().keys().any(|label| label != PILL) {
         return;
     }
     if let Err(error) = app.emit(SNAPSHOT, snapshot) {

@@ -49,12 +49,12 @@ pub enum NoEngine {
     },
 }
 
-/// Becomes the confined launcher of a command when the first argument says so; then the program must end with this code.
+/// Does a small task of this program's own when the first argument says so; then the program must end with this code.
 ///
-/// Must be the first thing in `main`: a confined child may not open a display or start threads.
+/// Must be the first thing in `main`: such a child may not open a display or start threads.
 #[must_use]
-pub fn confine_if_asked() -> Option<ExitCode> {
-    drawbridge_os::sandbox::maybe_confine()
+pub fn help_if_asked() -> Option<ExitCode> {
+    drawbridge_os::helper::run_if_asked()
 }
 
 /// Names this person's state folder.

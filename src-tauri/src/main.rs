@@ -8,8 +8,8 @@ fn main() -> std::process::ExitCode {
     use drawbridge_desktop::args::{self, Asked};
     use drawbridge_desktop::{Launch, host};
 
-    // Confined commands start this program again to put on the inner wall; nothing may come before that.
-    if let Some(code) = host::confine_if_asked() {
+    // This program starts itself again for small tasks, such as the inner wall of a confined command; nothing may come before that.
+    if let Some(code) = host::help_if_asked() {
         return code;
     }
     drawbridge_os::memory::keep_little();

@@ -51,6 +51,10 @@ pub(crate) fn paints(app: &AppHandle) {
 
 /// Nothing was seen of a page in time.
 pub(crate) fn stays_blank(app: &AppHandle, label: &str) {
+    // An agent is at work: starting again would take away what shows it.
+    if label == window::PILL {
+        return window::pill::stays_blank(app);
+    }
     if !draws_plainly() {
         tracing::warn!(window = label, "the page stays blank; starting once more with plain drawing");
         // Also when it cannot be stored: then the next start finds out anew.

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use crate::host::{self, Hosted, NoEngine};
 use crate::prefs::PrefsDesk;
 use crate::rescue::{self, Rescue};
-use crate::window::{self, crash::Crashes, paint::Births};
+use crate::window::{self, crash::Crashes, paint::Births, pill::PillDesk};
 use crate::words::Language;
 use crate::{around, commands, copy, doctor, events, hotkey, login, updates};
 
@@ -185,6 +185,7 @@ fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
         .manage(Births::default())
         .manage(Crashes::default())
         .manage(Rescue::default())
+        .manage(PillDesk::default())
         .invoke_handler(tauri::generate_handler![
             commands::snapshot,
             commands::send,
@@ -212,6 +213,8 @@ fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
             updates::install_update,
             updates::open_release,
             commands::use_account,
+            commands::pill,
+            commands::show_main,
         ])
         .on_window_event(window::on_event)
         .setup(move |app| {

@@ -1,9 +1,11 @@
 //! The windows: made when wanted, destroyed when closed, so that the tray alone idles light.
 //!
-//! What holds for both is here, and the main window. The one for questions is in [`prompt`].
+//! What holds for all is here, and the main window. The one for questions is in [`prompt`], the one that says that the screen is
+//! in use in [`pill`].
 
 pub(crate) mod crash;
 pub(crate) mod paint;
+pub(crate) mod pill;
 pub(crate) mod prompt;
 
 use std::time::{Duration, Instant};
@@ -21,6 +23,8 @@ use paint::Births;
 pub(crate) const MAIN: &str = "main";
 /// Name of the window for questions, as its capability file knows it.
 pub(crate) const PROMPT: &str = "prompt";
+/// Name of the pill's window, as its capability file knows it.
+pub(crate) const PILL: &str = "pill";
 
 /// Size of the main window at the first start, in logical pixels.
 const FIRST_SIZE: (u32, u32) = (1080, 760);
@@ -87,7 +91,8 @@ fn build(
         });
     // What is seen until the page paints: no white flash before a dark page.
     let builder = match prefs.theme.as_str() {
-        "dark" => builder.background_color(DARK_GROUND),
+        // What lies below the pill is seen at its corners.
+        "dark" if label != PILL => builder.background_color(DARK_GROUND),
         _ => builder,
     };
     let window = match shape(builder).build() {
@@ -106,7 +111,11 @@ fn build(
 
 /// Returns the name of a window of ours.
 fn of_ours(window: &WebviewWindow) -> &'static str {
-    if window.label() == PROMPT { PROMPT } else { MAIN }
+    match window.label() {
+        PROMPT => PROMPT,
+        PILL => PILL,
+        _ => MAIN,
+    }
 }
 
 /// A page that never says that it was painted, for trying what happens then.
@@ -122,6 +131,7 @@ pub(crate) fn apply(app: &AppHandle, prefs: &Prefs) {
             let _ = window.set_theme(theme(&prefs));
             let _ = window.set_zoom(f64::from(prefs.zoom) / 100.0);
         }
+        pill::resize(app);
     });
 }
 
@@ -140,6 +150,8 @@ pub(crate) fn on_event(window: &Window, event: &WindowEvent) {
             api.prevent_close();
             prompt::deny_shown(window.app_handle());
         }
+        // It goes when use ends, and not before.
+        (PILL, WindowEvent::CloseRequested { api, .. }) => api.prevent_close(),
         (label, WindowEvent::Destroyed) => {
             window.state::<Births>().gone(label);
             give_memory_back();

@@ -13,7 +13,7 @@ export const snapshot: Snapshot = {
     { session_id: 'c-1', folder: '/home/ada/Documents/Quarterly report', revision: 1, active: true, link: 'connected', in_flight: 1, requests: 214, revoked: false, last_used_ms: now - 20_000, attached: true, attached_ms: now - 3 * hour, last_operation: 'FILE_WRITE', changes: { created: 2, written: 5, moved: 0, deleted: 1 }, powers_used: ['files', 'shell'], modes: [] },
     { session_id: 'c-2', folder: '/home/ada/Code/weather', revision: 3, active: false, link: 'off', in_flight: 0, requests: 37, revoked: false, last_used_ms: now - 20 * hour, attached: true, attached_ms: now - 24 * hour, last_operation: 'FILE_READ', changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [] },
   ],
-  powers: ['files', 'attach', 'shell', 'computer_use', 'clipboard', 'local_model', 'hardware'].map((power) => ({ power, mode: power === 'files' ? 'allowed' : ['attach', 'shell'].includes(power) ? 'ask_each_time' : 'off', locked_by: null, built: ['files', 'attach', 'shell'].includes(power), running: 0 })),
+  powers: ['files', 'attach', 'shell', 'computer_use', 'clipboard', 'local_model', 'hardware'].map((power) => ({ power, mode: power === 'files' ? 'allowed' : ['attach', 'shell'].includes(power) ? 'ask_each_time' : 'off', locked_by: null, built: !['local_model', 'hardware'].includes(power), running: 0 })),
   shell: { mode: 'confined', network: 'none', confinement_missing: null },
   prompts: [],
   activity: [],
@@ -29,4 +29,14 @@ export const snapshot: Snapshot = {
   accounts: [{ id: 'default', name: 'platform.example', platform_url: 'wss://platform.example', client_id: 'autogpt-local-executor', active: true, signed_in: true, fixed: true }],
   secrets: { place: 'keychain', movable_to: 'file' },
   managed: null,
+  screen: {
+    seat: 'x11',
+    features: ['screenshot', 'input', 'windows', 'apps', 'permissions', 'screenshot.capture', 'screenshot.region', 'input.click', 'input.key.hold', 'window.list', 'app.list', 'clipboard.read', 'clipboard.write'],
+    missing: [{ feature: 'screenshot.window', why: 'the X server has no extension for pictures of single windows' }],
+    only_apps: null,
+    never_apps: ['thunderbird'],
+    full_resolution: false,
+    clipboard_foreign: false,
+    in_use: null,
+  },
 };

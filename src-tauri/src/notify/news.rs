@@ -1,5 +1,7 @@
 //! What is news in a picture, as a value.
 
+use std::collections::BTreeSet;
+
 use drawbridge_engine::view::{AccountState, LinkState, Snapshot};
 
 use crate::words::{Language, Word};
@@ -19,6 +21,8 @@ pub(super) enum Topic {
     Log,
     /// What keeps the engine from starting.
     Gate,
+    /// An agent that uses the screen.
+    Screen,
 }
 
 /// What is told about it: a heading and what it means. Never words from outside: they know no language, and what a question
@@ -66,6 +70,9 @@ pub(super) struct News {
     refused: bool,
     log: bool,
     gate: bool,
+    screen: bool,
+    /// Chats whose first use of the screen was told; none stands for use without a chat.
+    screen_told: BTreeSet<Option<String>>,
 }
 
 impl News {
@@ -101,8 +108,22 @@ impl News {
         turned(&mut self.log, log, &mut steps, Topic::Log, true, (Word::TellLog, Word::TellLogBody));
         let gate = snapshot.gate.is_some();
         turned(&mut self.gate, gate, &mut steps, Topic::Gate, true, (Word::TellGate, Word::TellGateBody));
+        self.screen(snapshot, &mut steps);
         self.began = true;
         steps
+    }
+
+    /// The first use in a chat is told; from then on the pill and the tray show it.
+    fn screen(&mut self, snapshot: &Snapshot, steps: &mut Vec<Step>) {
+        let used = snapshot.screen.in_use.as_ref().filter(|_| !snapshot.raised);
+        let was = std::mem::replace(&mut self.screen, used.is_some());
+        match used {
+            Some(used) if self.screen_told.insert(used.session_id.clone()) => {
+                steps.push(Step::Tell(Topic::Screen, What(Word::TellScreen, Word::TellScreenBody)));
+            }
+            None if was => steps.push(Step::Close(Topic::Screen)),
+            Some(_) | None => {}
+        }
     }
 }
 

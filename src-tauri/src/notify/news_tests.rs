@@ -1,4 +1,4 @@
-use drawbridge_engine::view::{AccountView, AuditView, GateView, LinkView, PromptView};
+use drawbridge_engine::view::{AccountView, AuditView, GateView, LinkView, PromptView, ScreenUseView, ScreenView};
 
 use super::*;
 
@@ -99,4 +99,23 @@ fn a_start_that_something_is_in_the_way_of_is_told_until_it_is_cleared() {
     assert_eq!(news.follow(&stuck, Raiser::Elsewhere), [told]);
     assert_eq!(news.follow(&stuck, Raiser::Elsewhere), []);
     assert_eq!(news.follow(&Snapshot::default(), Raiser::Elsewhere), [Step::Close(Topic::Gate)]);
+}
+
+#[test]
+fn the_first_use_of_the_screen_in_a_chat_is_told_once() {
+    let used = |chat: &str, acts| {
+        let session_id = Some(chat.to_owned());
+        let in_use = Some(ScreenUseView { session_id, acts, ..ScreenUseView::default() });
+        Snapshot { screen: ScreenView { in_use, ..ScreenView::default() }, ..Snapshot::default() }
+    };
+    let told = Step::Tell(Topic::Screen, What(Word::TellScreen, Word::TellScreenBody));
+    let mut news = News::default();
+
+    assert_eq!(news.follow(&used("a", 1), Raiser::Elsewhere), [told]);
+    assert_eq!(news.follow(&used("a", 2), Raiser::Elsewhere), []);
+    assert_eq!(news.follow(&used("b", 1), Raiser::Elsewhere), [told]);
+    assert_eq!(news.follow(&Snapshot::default(), Raiser::Elsewhere), [Step::Close(Topic::Screen)]);
+    assert_eq!(news.follow(&used("a", 1), Raiser::Elsewhere), [], "the chat was told of already");
+    let stopped = Snapshot { raised: true, ..used("a", 1) };
+    assert_eq!(news.follow(&stopped, Raiser::Here), [Step::Close(Topic::Screen)]);
 }

@@ -45,7 +45,7 @@ pub(crate) fn icon(snapshot: &Snapshot) -> Icon {
         Icon::Attention
     } else if snapshot.raised {
         Icon::Raised
-    } else if snapshot.powers.iter().any(|power| power.power == "computer_use" && power.running > 0) {
+    } else if snapshot.screen.in_use.is_some() {
         Icon::ScreenShared
     } else if snapshot.account.state != AccountState::SignedIn {
         Icon::SignedOut

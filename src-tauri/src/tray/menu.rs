@@ -11,6 +11,7 @@ use drawbridge_core::{escape_outside_text, shorten_middle};
 use drawbridge_engine::view::{AccountState, ChatView, LinkState, PowerView, PromptView, Snapshot};
 
 use super::icon::{Icon, icon};
+use crate::window::pill::counts;
 use crate::words::{Language, Word, count, say};
 
 /// What a menu line does.
@@ -29,6 +30,8 @@ pub(crate) enum Action {
     },
     /// Answers every question with no.
     DenyAll,
+    /// Stops an agent that uses the screen, as raising does. A line of its own, so an action of its own.
+    StopScreen,
     /// Raises or lowers the bridge.
     SetRaised(bool),
     /// Starts a sign-in and opens its page.
@@ -112,6 +115,7 @@ pub(crate) fn tray_menu(snapshot: &Snapshot, around: &Around) -> Menu {
     }
     let status = status(snapshot, language);
     let mut lines = vec![Line::Status(status.clone())];
+    screen(snapshot, language, &status, &mut lines);
     if around.notifications_broken {
         lines.push(told(language, Word::NotificationsBroken));
     }
@@ -167,6 +171,28 @@ fn outside(text: &str) -> String {
     shorten_middle(&escape_outside_text(text), OUTSIDE_MAX)
 }
 
+/// Who uses the screen and the way to stop that, before all else. The status may tell of something more urgent.
+fn screen(snapshot: &Snapshot, language: Language, status: &str, lines: &mut Vec<Line>) {
+    if snapshot.raised {
+        return;
+    }
+    let Some(told) = screen_use(snapshot, language) else { return };
+    if told != status {
+        lines.push(Line::Status(told));
+    }
+    lines.push(item(language, Word::StopScreen, Action::StopScreen));
+}
+
+/// What an agent does on the screen, if one is at it.
+fn screen_use(snapshot: &Snapshot, language: Language) -> Option<String> {
+    let used = snapshot.screen.in_use.as_ref()?;
+    Some(if used.person_active {
+        Word::ScreenWaits.text(language).to_owned()
+    } else {
+        say(language, Word::ScreenShared, &[("counts", &counts(language, used.pictures, used.acts))])
+    })
+}
+
 fn running(snapshot: &Snapshot) -> u64 {
     snapshot.chats.iter().map(|chat| u64::from(chat.in_flight)).sum()
 }
@@ -182,8 +208,8 @@ fn status(snapshot: &Snapshot, language: Language) -> String {
         Word::LogBroken
     } else if snapshot.trouble.is_some() {
         Word::Trouble
-    } else if icon(snapshot) == Icon::ScreenShared {
-        Word::ScreenShared
+    } else if let Some(told) = screen_use(snapshot, language) {
+        return told;
     } else {
         match (&snapshot.account.state, snapshot.link.state) {
             (AccountState::SignedOut, _) => Word::SignedOut,

@@ -1,4 +1,6 @@
-use drawbridge_engine::view::{AccountView, ActivityRow, AuditView, CeilingView, GateView, LinkView, Notice};
+use drawbridge_engine::view::{
+    AccountView, ActivityRow, AuditView, CeilingView, GateView, LinkView, Notice, ScreenUseView, ScreenView,
+};
 
 use super::*;
 
@@ -302,7 +304,6 @@ fn quit_says_what_it_ends() {
 fn the_status_says_what_the_icon_shows() {
     let account = |state| AccountView { state, ..AccountView::default() };
     let link = |state| LinkView { state, ..LinkView::default() };
-    let shared = PowerView { running: 1, ..power_row("computer_use", "allowed") };
     let broken = AuditView { unavailable: true, ..AuditView::default() };
     let states = [
         (Snapshot { account: account(AccountState::SignedOut), ..idle() }, Icon::SignedOut, "Signed out"),
@@ -323,7 +324,7 @@ fn the_status_says_what_the_icon_shows() {
             Icon::Attention,
             "The link has ended: connect again or open Drawbridge",
         ),
-        (Snapshot { powers: vec![shared], ..idle() }, Icon::ScreenShared, "An agent uses the screen"),
+        (shared(3, 12), Icon::ScreenShared, "An agent uses your screen: 3 pictures, 12 acts"),
         (Snapshot { audit: broken, ..idle() }, Icon::Attention, "The audit log cannot be written: nothing is done"),
         (
             Snapshot { trouble: Some(Notice::default()), ..idle() },
@@ -342,6 +343,48 @@ fn the_status_says_what_the_icon_shows() {
         assert_eq!((menu.icon, menu.status.as_str()), (icon, status));
         assert_eq!(menu.lines[0], Line::Status(status.to_owned()));
     }
+}
+
+/// An agent uses the screen.
+fn shared(pictures: u64, acts: u64) -> Snapshot {
+    let in_use = Some(ScreenUseView { pictures, acts, ..ScreenUseView::default() });
+    Snapshot { screen: ScreenView { in_use, ..ScreenView::default() }, ..idle() }
+}
+
+#[test]
+fn while_the_screen_is_used_the_stop_stands_at_the_top_and_goes_with_the_use() {
+    let stop = Line::Item("Stop: raise the bridge now".to_owned(), Action::StopScreen);
+    assert_eq!(
+        english(&shared(1, 0)).lines[..2],
+        [Line::Status("An agent uses your screen: 1 picture, 0 acts".to_owned()), stop.clone()]
+    );
+
+    // A question is more urgent, and the stop is still in reach.
+    let asked = english(&Snapshot { prompts: vec![question_row(7)], ..shared(0, 1) });
+    assert_eq!((asked.icon, asked.status.as_str()), (Icon::Attention, "1 question is waiting for you"));
+    assert_eq!(asked.lines[1..3], [Line::Status("An agent uses your screen: 0 pictures, 1 act".to_owned()), stop]);
+
+    for ended in [idle(), Snapshot { raised: true, ..shared(1, 1) }] {
+        assert!(!actions(&english(&ended)).contains(&Action::StopScreen));
+    }
+}
+
+#[test]
+fn an_agent_that_waits_for_the_person_says_so() {
+    let mut waits = shared(3, 12);
+    waits.screen.in_use.as_mut().unwrap().person_active = true;
+    let waits_for = "Ein Agent benutzt Ihren Bildschirm: er wartet, solange Sie Maus oder Tastatur benutzen";
+    assert_eq!((german(&waits).icon, german(&waits).status.as_str()), (Icon::ScreenShared, waits_for));
+}
+
+#[test]
+fn screen_and_clipboard_have_their_modes_in_the_menu() {
+    let powers = vec![power_row("computer_use", "ask_once_per_chat"), power_row("clipboard", "off")];
+    let menu = english(&Snapshot { powers, ..idle() });
+
+    let lines: Vec<&str> = submenu(&menu, "Powers").iter().map(label).collect();
+    assert_eq!(lines, ["Screen and input: Ask once per chat", "Clipboard: Off"]);
+    assert!(actions(&menu).contains(&Action::SetPower("computer_use".to_owned(), "off".to_owned())));
 }
 
 #[test]

@@ -52,6 +52,10 @@ async fn perform(app: &AppHandle, action: Action) -> Result<(), CommandError> {
         }
         Action::Deny { id, revision } => Command::AnswerPrompt { id, revision, answer: PromptAnswer::Deny },
         Action::DenyAll => Command::DenyPrompts,
+        Action::StopScreen => {
+            window::pill::stop(app);
+            return Ok(());
+        }
         Action::SetRaised(raised) => {
             if raised {
                 notify::raised_here();

@@ -38,7 +38,9 @@ words! {
     Raised: "Raised: nothing can act", "Oben: nichts kann handeln";
     LogBroken: "The audit log cannot be written: nothing is done", "Das Protokoll lässt sich nicht schreiben: nichts wird ausgeführt";
     Trouble: "Something is wrong: open Drawbridge", "Etwas stimmt nicht: Drawbridge öffnen";
-    ScreenShared: "An agent uses the screen", "Ein Agent benutzt den Bildschirm";
+    ScreenShared: "An agent uses your screen: {counts}", "Ein Agent benutzt Ihren Bildschirm: {counts}";
+    ScreenWaits: "An agent uses your screen: it waits while you use mouse or keyboard", "Ein Agent benutzt Ihren Bildschirm: er wartet, solange Sie Maus oder Tastatur benutzen";
+    StopScreen: "Stop: raise the bridge now", "Stopp: Brücke jetzt hochziehen";
     SignedOut: "Signed out", "Abgemeldet";
     SigningIn: "Signing in: finish in the browser", "Anmeldung läuft: im Browser abschließen";
     Refused: "The platform refused the sign-in: sign in again", "Die Plattform hat die Anmeldung abgelehnt: bitte neu anmelden";
@@ -50,6 +52,18 @@ words! {
     NotConnected: "Not connected", "Nicht verbunden";
     NotStarted: "Drawbridge has not started", "Drawbridge ist nicht gestartet";
     OpenToMend: "Open Drawbridge to see why…", "Drawbridge öffnen und nachsehen…";
+
+    // The screen is in use: tray, pill.
+    PillTitle: "An agent sees and uses this screen", "Ein Agent sieht und bedient diesen Bildschirm";
+    PillWaits: "waits while you use mouse or keyboard", "wartet, solange Sie Maus oder Tastatur benutzen";
+    PillStopped: "Stopped", "Angehalten";
+    PillStoppedMore: "Nothing can act until you lower the bridge.", "Nichts kann handeln, bis Sie die Brücke herunterlassen.";
+    PillStop: "Stop", "Stopp";
+    PicturesAndActs: "{pictures}, {acts}", "{pictures} und {acts}";
+    OnePicture: "1 picture", "1 Bild";
+    Pictures: "{n} pictures", "{n} Bilder";
+    OneAct: "1 act", "1 Handlung";
+    Acts: "{n} acts", "{n} Handlungen";
 
     // Questions.
     Question: "Question: {summary}", "Frage: {summary}";
@@ -127,6 +141,8 @@ words! {
     TellRaised: "The bridge is raised", "Die Brücke ist oben";
     TellRaisedBody: "Everything has been stopped from elsewhere. Lower the bridge in Drawbridge when agents may act again.", "Alles wurde von anderer Stelle angehalten. Lassen Sie die Brücke in Drawbridge herunter, wenn Agenten wieder handeln dürfen.";
     TellRaisedKeyBody: "You raised it with the hot key, and everything has been stopped. Lower the bridge in Drawbridge when agents may act again.", "Sie haben sie mit der Tastenkombination hochgezogen, und alles wurde angehalten. Lassen Sie die Brücke in Drawbridge herunter, wenn Agenten wieder handeln dürfen.";
+    TellScreen: "An agent sees and uses your screen", "Ein Agent sieht und bedient Ihren Bildschirm";
+    TellScreenBody: "It began just now. “Stop” on the bar at the top of the screen, in the tray menu or the hot key ends it at once.", "Er hat gerade damit begonnen. „Stopp“ in der Leiste oben am Bildschirm, im Tray-Menü oder die Tastenkombination beendet es sofort.";
     TellHalted: "The link to the platform has ended", "Die Verbindung zur Plattform ist beendet";
     TellHaltedBody: "Drawbridge does not connect again by itself. Open it to see why and to connect.", "Drawbridge verbindet sich nicht von selbst neu. Öffnen Sie es, um den Grund zu sehen und neu zu verbinden.";
     TellRefused: "The platform refused the sign-in", "Die Plattform hat die Anmeldung abgelehnt";

@@ -15,6 +15,14 @@ const OURS = ['CONSENT_ASKED', 'CONSENT_ANSWERED', 'POLICY_CHANGED'];
 /** The name says it all. */
 const NONE = ['STOP_ALL'];
 
+/** Operations in programs. What stops them while they run is the world around them, and no rule. */
+const IN_PROGRAMS = ['SCREENSHOT_REQUEST', 'INPUT_ACTION', 'WINDOW_FOCUS', 'APP_LAUNCH', 'CLIPBOARD_READ', 'CLIPBOARD_WRITE'];
+/** Done on the screen or in the clipboard. */
+export const onScreen = (act: ActivityRow): boolean =>
+  IN_PROGRAMS.includes(act.operation) || ['CURSOR_POSITION_REQUEST', 'DISPLAY_INFO_REQUEST', 'WINDOW_LIST_REQUEST', 'APP_LIST_REQUEST', 'PERMISSIONS_CHECK_REQUEST'].includes(act.operation);
+/** A rule allowed it, and still it was refused. */
+const refusedLater = (act: ActivityRow): boolean => IN_PROGRAMS.includes(act.operation) && act.why?.decision === 'allow' && BY_POLICY.includes(act.error_code ?? '');
+
 /** What it was about, with names of ours in words. */
 export const about = (act: ActivityRow): string =>
   NONE.includes(act.operation)
@@ -24,7 +32,9 @@ export const about = (act: ActivityRow): string =>
         .split(/([:,] )/)
         .map((part) => (/^[:,] $/.test(part) ? part : named(`about.${part}`, named(`tried.${part}`, named(`power.${part}`, named(`mode.${part}`, part))))))
         .join('')
-    : act.subject;
+    : act.operation === 'INPUT_ACTION'
+      ? act.subject.replace(/^\w+/, (action) => named(`input.${action}`, action))
+      : act.subject;
 
 /** Why it did not work; nothing when it did. */
 export const failure = (act: ActivityRow): string | undefined =>
@@ -32,13 +42,13 @@ export const failure = (act: ActivityRow): string | undefined =>
     ? undefined
     : act.why?.decision === 'ask'
       ? t('activity.waiting')
-      : t('activity.failed', { reason: named(`refused.${act.error_code}`, act.error_code ?? t('activity.unknown')) });
+      : t('activity.failed', { reason: refusedLater(act) ? t('refused.protected') : named(`refused.${act.error_code}`, act.error_code ?? t('activity.unknown')) });
 
 /** Why it was allowed or refused, where that is what decided. */
 export function reason(act: ActivityRow): string | undefined {
   if (!act.why) return undefined;
   if (act.ok) return act.why.decision === 'allow' ? t('activity.allowed', { why: why(act.why) }) : why(act.why);
-  return BY_POLICY.includes(act.error_code ?? '') ? why(act.why) : undefined;
+  return BY_POLICY.includes(act.error_code ?? '') && !refusedLater(act) ? why(act.why) : undefined;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

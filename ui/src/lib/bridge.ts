@@ -49,6 +49,18 @@ export interface UpdateView {
   has_page: boolean;
 }
 
+/** What the pill says while an agent uses the screen. */
+export interface PillView {
+  /** The folder of the chat that does so, safe to show; null when the chat has none. */
+  folder: string | null;
+  pictures: number;
+  acts: number;
+  /** The person uses mouse or keyboard, so the agent waits. */
+  person_active: boolean;
+  /** It was stopped: the bridge is up. */
+  stopped: boolean;
+}
+
 export const snapshot = (): Promise<Snapshot> => invoke('snapshot');
 export const desktop = (): Promise<Desktop> => invoke('desktop');
 export const send = (command: Command): Promise<Reply> => invoke('send', { command });
@@ -91,6 +103,12 @@ export const openRelease = (): Promise<void> => invoke('open_release');
 export const copy = (what: 'diagnostics' | 'authorize_url'): Promise<void> => invoke('copy', { what });
 export const diagnostics = (): Promise<string> => invoke('diagnostics');
 export const openLogs = (): Promise<void> => invoke('open_logs');
+
+export const pill = (): Promise<PillView | null> => invoke('pill');
+/** Opens the main window, or brings it to the front. */
+export const showMain = (): Promise<void> => invoke('show_main');
+export const onPill = (handler: (value: PillView) => void): Promise<() => void> =>
+  listen<PillView>('pill', (event) => handler(event.payload));
 
 export const onPrefs = (handler: (value: Prefs) => void): Promise<() => void> =>
   listen<Prefs>('prefs', (event) => handler(event.payload));

@@ -12,9 +12,11 @@ import { gate } from './gate';
 import { login } from './login';
 import { logs } from './logs';
 import { managed } from './managed';
+import { pill } from './pill';
 import { powers } from './powers';
 import { prompt } from './prompt';
 import { rules } from './rules';
+import { screen } from './screen';
 import { secrets } from './secrets';
 import { settings } from './settings';
 import { undo } from './undo';
@@ -33,9 +35,11 @@ export const de = {
   ...login,
   ...logs,
   ...managed,
+  ...pill,
   ...powers,
   ...prompt,
   ...rules,
+  ...screen,
   ...secrets,
   ...settings,
   ...undo,

@@ -11,9 +11,11 @@ import { gate } from './gate';
 import { login } from './login';
 import { logs } from './logs';
 import { managed } from './managed';
+import { pill } from './pill';
 import { powers } from './powers';
 import { prompt } from './prompt';
 import { rules } from './rules';
+import { screen } from './screen';
 import { secrets } from './secrets';
 import { settings } from './settings';
 import { undo } from './undo';
@@ -32,9 +34,11 @@ export const en = {
   ...login,
   ...logs,
   ...managed,
+  ...pill,
   ...powers,
   ...prompt,
   ...rules,
+  ...screen,
   ...secrets,
   ...settings,
   ...undo,

@@ -1,0 +1,21 @@
+/** The bar that says that an agent uses the screen. Short: it has one line for each. */
+export const pill = {
+  'pill.title': 'An agent sees and uses this screen',
+  'pill.where': '{folder} · {done}',
+  'pill.done': '{pictures}, {acts}',
+  'pill.pictures.one': '{count} picture',
+  'pill.pictures.other': '{count} pictures',
+  'pill.acts.one': '{count} act',
+  'pill.acts.other': '{count} acts',
+  'pill.waits': 'waits while you use the mouse or keyboard',
+  'pill.said': '{title}. It {more}.',
+  'pill.stop': 'Stop',
+  'pill.stop.tip': 'Raises the bridge: everything stops at once',
+  'pill.stop.key': 'Raises the bridge: everything stops at once. From anywhere: {key}',
+  'pill.stopping': 'Stopping…',
+  'pill.stopped': 'Stopped',
+  'pill.stopped.more': 'Nothing can act until you lower the bridge.',
+  'pill.failed': 'This could not be stopped here',
+  'pill.failed.more': 'Use “Stop” in the tray menu, or quit Drawbridge there.',
+  'pill.open': 'Open Drawbridge',
+} as const;
