@@ -23,7 +23,7 @@ use drawbridge_core::{
     CommandLine, CommandOp, ContentForm, FileOp, Limits, Operation, Outcome, Power, PowerMode, SessionId, SystemClock,
 };
 use drawbridge_os::root::{Change, PathFault, Root, Stamp};
-use drawbridge_os::{process, sandbox};
+use drawbridge_os::{helper, process};
 use drawbridge_policy::{Permit, PolicyState, ShellMode, Verdict, authorize};
 use tokio_util::sync::CancellationToken;
 
@@ -171,7 +171,7 @@ async fn commands(base: &Path) {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = sandbox::maybe_confine() {
+    if let Some(code) = helper::run_if_asked() {
         return code;
     }
     process::adopt_orphans().unwrap();

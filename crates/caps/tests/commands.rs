@@ -23,7 +23,7 @@ use drawbridge_core::{
     SystemClock,
 };
 use drawbridge_os::root::Root;
-use drawbridge_os::{process, sandbox};
+use drawbridge_os::{helper, process, sandbox};
 use drawbridge_policy::{PolicyState, ShellMode, Verdict, authorize};
 use tokio_util::sync::CancellationToken;
 
@@ -436,7 +436,7 @@ fn list_if_asked() -> bool {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = sandbox::maybe_confine() {
+    if let Some(code) = helper::run_if_asked() {
         return code;
     }
     if list_if_asked() {

@@ -26,7 +26,7 @@ use drawbridge_core::{
     SessionId, ShellKind, SystemClock,
 };
 use drawbridge_os::root::{Change, Folder, Overwrite, PathFault, RenameFault, Root, Stamp};
-use drawbridge_os::{process, sandbox};
+use drawbridge_os::{helper, process};
 use drawbridge_policy::{Permit, PolicyState, ShellMode, Verdict, authorize};
 use tokio_util::sync::CancellationToken;
 
@@ -229,7 +229,7 @@ fn list_if_asked() -> bool {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = sandbox::maybe_confine() {
+    if let Some(code) = helper::run_if_asked() {
         return code;
     }
     if list_if_asked() {

@@ -32,8 +32,8 @@ use args::{Cli, UndoVerb, Verb};
 use coded::USAGE;
 
 fn main() -> ExitCode {
-    // Confined commands start this program again to put on the inner wall; nothing may come before that.
-    if let Some(code) = drawbridge_os::sandbox::maybe_confine() {
+    // This program starts itself again for small tasks, such as the inner wall of a confined command; nothing may come before that.
+    if let Some(code) = drawbridge_os::helper::run_if_asked() {
         return code;
     }
     let cli = match Cli::try_parse() {

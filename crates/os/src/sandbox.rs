@@ -2,7 +2,7 @@
 //!
 //! A confined command sees the file system read-only, may write only in the attached folder and in a private `/tmp`,
 //! sees neither the home folder nor `/run` (where the sockets of the session live) nor our own folders, and has the
-//! network it was given. Landlock is put on by a second start of our own program, see [`maybe_confine`]; that start also
+//! network it was given. Landlock is put on by a second start of our own program, see [`confine_main`]; that start also
 //! checks by handle that the folder it was given is the very folder that was attached.
 //!
 //! Never silently weaker: a layer that is missing, or a Landlock too old to hold writes to the folder, is an error that
@@ -31,7 +31,7 @@ use crate::process::Start;
 /// The first argument by which our own program knows that it is to put on the inner wall.
 pub const CONFINE_ARGUMENT: &str = "__confine";
 
-/// The program that puts on the inner wall: one of ours, which calls [`maybe_confine`] first thing.
+/// The program that puts on the inner wall: one of ours, which calls [`crate::helper::run_if_asked`] first thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfineHelper {
     /// Its path.
@@ -171,17 +171,6 @@ pub fn find_bubblewrap() -> PathBuf {
 #[must_use]
 pub fn probe(bubblewrap: &std::path::Path) -> SandboxState {
     system::probe(bubblewrap)
-}
-
-/// Called first thing in `main` of each of our programs: when this start is meant to put on the inner wall, does that
-/// and becomes the command. Returns only when this is an ordinary start (none) or when it failed.
-#[must_use]
-pub fn maybe_confine() -> Option<ExitCode> {
-    let mut args = std::env::args_os().skip(1);
-    if args.next()? != CONFINE_ARGUMENT {
-        return None;
-    }
-    Some(confine_main(args.collect()))
 }
 
 /// Puts on the inner wall and becomes the command. Returns only when that failed.

@@ -2,5 +2,7 @@
 
 pub mod display;
 pub mod proxy;
+pub mod selection;
+pub mod scenarios;
 pub mod tls;
 pub mod turn;

@@ -3,10 +3,13 @@
 #[cfg(target_os = "linux")]
 mod x11;
 
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use drawbridge_core::computer::{Button, Direction, Key, Modifier, Point};
 
+#[cfg(target_os = "linux")]
+use super::SeatKind;
 use super::{Seat, SeatFault};
 
 /// What is held down by us.
@@ -100,11 +103,65 @@ pub trait Input: Send + Sync {
     fn person_acted(&self) -> Option<Duration>;
 }
 
-/// Opens pointer and keyboard of a seat.
+/// The first argument by which our own program knows that it is to watch over what is held; see [`watch_main`].
+pub const WATCH_ARGUMENT: &str = "__watch_keys";
+
+/// A held key or button without release is let go after this long (spec 10.4).
+pub const LONGEST_HOLD: Duration = Duration::from_secs(10);
+
+/// Opens pointer and keyboard of a seat. What is held for [`LONGEST_HOLD`] is released.
+///
+/// On X11 the first press starts this very program again to watch over what is held: `main` must call
+/// [`crate::helper::run_if_asked`] first thing. Without it nothing can be pressed.
 ///
 /// # Errors
 /// [`SeatFault::Unsupported`] where input is not possible, with the reason; [`SeatFault::NoDisplay`];
 /// [`SeatFault::Permission`].
 pub fn open(seat: &Seat) -> Result<Box<dyn Input>, SeatFault> {
-    Err(SeatFault::Unsupported(format!("input on {:?} is not possible", seat.kind)))
+    open_with(seat, LONGEST_HOLD)
+}
+
+/// Opens pointer and keyboard of a seat. What is held for `longest` is released.
+///
+/// # Errors
+/// As [`open`].
+#[cfg(target_os = "linux")]
+pub fn open_with(seat: &Seat, longest: Duration) -> Result<Box<dyn Input>, SeatFault> {
+    match seat.kind {
+        SeatKind::X11 => Ok(Box::new(x11::X11Input::open(seat, longest)?)),
+        SeatKind::Wayland => Err(unsupported("a Wayland session lets no program use pointer and keyboard in this way")),
+        SeatKind::Wsl => {
+            Err(unsupported("Linux inside Windows does not reach the pointer and the keyboard of Windows"))
+        }
+        SeatKind::None => Err(SeatFault::NoDisplay("there is no display".to_owned())),
+        SeatKind::MacOs | SeatKind::Windows => Err(unsupported("this program was built for another system")),
+    }
+}
+
+/// Opens pointer and keyboard of a seat. What is held for `longest` is released.
+///
+/// # Errors
+/// [`SeatFault::Unsupported`]: not built for this system yet.
+#[cfg(not(target_os = "linux"))]
+pub fn open_with(seat: &Seat, longest: Duration) -> Result<Box<dyn Input>, SeatFault> {
+    let _ = (seat, longest);
+    Err(unsupported("pointer and keyboard of this system cannot be used yet"))
+}
+
+fn unsupported(why: &str) -> SeatFault {
+    SeatFault::Unsupported(why.to_owned())
+}
+
+/// Watches over what another process of this program holds: releases it when that one has died. Returns when all is done.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn watch_main() -> ExitCode {
+    x11::watch_main()
+}
+
+/// Watches over what another process of this program holds. There is nothing to hold on this system yet.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn watch_main() -> ExitCode {
+    ExitCode::FAILURE
 }
