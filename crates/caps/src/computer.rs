@@ -13,6 +13,7 @@ mod guard;
 mod input;
 mod permissions;
 mod picture;
+mod preview;
 mod screenshot;
 mod seats;
 mod space;
@@ -21,7 +22,7 @@ mod windows;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use drawbridge_core::computer::{ComputerOp, InputOp};
+use drawbridge_core::computer::{AppLaunchOp, ComputerOp, InputOp};
 use drawbridge_core::{Clock, OpError, Operation, Outcome, Power, SessionId};
 use drawbridge_os::seat::Seat;
 use drawbridge_policy::Permit;
@@ -29,12 +30,15 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 pub use features::Features;
+pub use preview::{LaunchTarget, Reached};
 use seats::Seats;
 
-use crate::{Capability, RunCtx};
+use crate::{Capability, RunCtx, Shown};
 
 /// Longer than any operation may take: 100,000 characters at the slowest pace.
 const LONGEST: Duration = Duration::from_secs(540);
+/// The agent's input waits for so long after the person used pointer or keyboard.
+pub(crate) const PERSON_FIRST: Duration = Duration::from_secs(2);
 
 /// What the agent may read of the clipboard (spec 10.8).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,6 +83,8 @@ pub(crate) struct Job {
     pub(crate) session: Option<SessionId>,
     /// The largest picture or clipboard text, in bytes.
     pub(crate) max_bytes: u64,
+    /// What the person saw when they said yes.
+    pub(crate) shown: Option<Shown>,
     /// Fires when it must end.
     pub(crate) cancel: CancellationToken,
 }
@@ -98,6 +104,10 @@ struct Inner {
     shots: screenshot::Shots,
     settings: Mutex<ComputerSettings>,
 }
+
+/// The right to be the one that uses the seat. Over when it is dropped.
+#[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "held, not read")] Option<tokio::sync::OwnedMutexGuard<()>>);
 
 /// The capability. Cheap to clone.
 #[derive(Clone)]
@@ -143,17 +153,67 @@ impl Computer {
         self.inner.seats.release_all();
     }
 
-    async fn carry_out(&self, op: ComputerOp, job: Job) -> Result<Outcome, OpError> {
+    /// Finds what an app to start is at this moment, for a question. Blocks.
+    ///
+    /// # Errors
+    /// What the start would fail with whatever the person says.
+    pub fn launch_target(&self, op: &AppLaunchOp) -> Result<LaunchTarget, OpError> {
+        preview::launch_target(&self.inner.seats, op)
+    }
+
+    /// Finds whose window an operation would reach at this moment, for a question. Blocks.
+    #[must_use]
+    pub fn reached(&self, op: &ComputerOp) -> Option<Reached> {
+        preview::reached(&self.inner.seats, op)
+    }
+
+    /// Tells whether the person uses pointer or keyboard, so that the agent's input waits. Asks nobody.
+    #[must_use]
+    pub fn person_active(&self) -> bool {
+        self.inner.seats.person_acted().is_some_and(|ago| ago < PERSON_FIRST)
+    }
+
+    /// Waits until it is an operation's turn. What may have changed meanwhile is checked between this and [`Computer::run_in`].
+    ///
+    /// # Errors
+    /// [`OpError::Cancelled`].
+    pub async fn turn(&self, op: &ComputerOp, cancel: &CancellationToken) -> Result<Turn, OpError> {
+        if matches!(op, ComputerOp::Input(InputOp::Wait { .. })) {
+            return Ok(Turn(None));
+        }
+        tokio::select! {
+            turn = self.turn.clone().lock_owned() => Ok(Turn(Some(turn))),
+            () = cancel.cancelled() => Err(OpError::Cancelled),
+        }
+    }
+
+    /// Runs the permitted operation, whose turn it is.
+    ///
+    /// # Errors
+    /// As [`Capability::run`].
+    pub async fn run_in(&self, turn: Turn, permit: Permit, ctx: RunCtx) -> Result<Outcome, OpError> {
+        let job = Job {
+            rules: ctx.computer.unwrap_or_default(),
+            session: permit.session().cloned(),
+            max_bytes: ctx.limits.max_file_size_bytes,
+            shown: ctx.shown,
+            cancel: ctx.cancel,
+        };
+        match permit.into_operation() {
+            Operation::Computer(op) => self.carry_out(turn, op, job).await,
+            Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => {
+                Err(OpError::Internal("the computer was asked for something else".to_owned()))
+            }
+        }
+    }
+
+    async fn carry_out(&self, turn: Turn, op: ComputerOp, job: Job) -> Result<Outcome, OpError> {
         if let ComputerOp::Input(InputOp::Wait { duration }) = op {
             return tokio::select! {
                 () = tokio::time::sleep(duration) => Ok(Outcome::Done),
                 () = job.cancel.cancelled() => Err(OpError::Cancelled),
             };
         }
-        let turn = tokio::select! {
-            turn = self.turn.clone().lock_owned() => turn,
-            () = job.cancel.cancelled() => return Err(OpError::Cancelled),
-        };
         let (inner, cancel) = (self.inner.clone(), job.cancel.clone());
         let work = tokio::task::spawn_blocking(move || {
             // Kept until the thread is done, so that nothing else touches the seat meanwhile.
@@ -171,6 +231,16 @@ impl Computer {
 }
 
 impl Inner {
+    /// Starts nothing but the app that the person was shown.
+    fn still_shown(&self, op: &AppLaunchOp, job: &Job) -> Result<(), OpError> {
+        match &job.shown {
+            Some(Shown::Launch(shown)) if *shown != preview::launch_target(&self.seats, op)? => {
+                Err(OpError::ChangedSinceAsked { power: Power::ComputerUse })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn perform(&self, op: &ComputerOp, job: &Job) -> Result<Outcome, OpError> {
         job.go_on()?;
         match op {
@@ -181,7 +251,10 @@ impl Inner {
             ComputerOp::WindowList(op) => windows::list(self, op, job),
             ComputerOp::WindowFocus { window_id, raise } => windows::focus(self, window_id, *raise, job),
             ComputerOp::AppList { include_background } => apps::list(self, *include_background, job),
-            ComputerOp::AppLaunch(op) => apps::launch(self, op, job),
+            ComputerOp::AppLaunch(op) => {
+                self.still_shown(op, job)?;
+                apps::launch(self, op, job)
+            }
             ComputerOp::ClipboardRead => clipboard::read(self, job),
             ComputerOp::ClipboardWrite { text } => clipboard::write(self, text, job),
             ComputerOp::PermissionsCheck { names } => Ok(permissions::check(&self.seats, names)),
@@ -196,18 +269,11 @@ impl Capability for Computer {
 
     fn run<'a>(&'a self, permit: Permit, ctx: RunCtx) -> BoxFuture<'a, Result<Outcome, OpError>> {
         Box::pin(async move {
-            let job = Job {
-                rules: ctx.computer.unwrap_or_default(),
-                session: permit.session().cloned(),
-                max_bytes: ctx.limits.max_file_size_bytes,
-                cancel: ctx.cancel,
+            let turn = match permit.operation() {
+                Operation::Computer(op) => self.turn(op, &ctx.cancel).await?,
+                Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => Turn(None),
             };
-            match permit.into_operation() {
-                Operation::Computer(op) => self.carry_out(op, job).await,
-                Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => {
-                    Err(OpError::Internal("the computer was asked for something else".to_owned()))
-                }
-            }
+            self.run_in(turn, permit, ctx).await
         })
     }
 }

@@ -83,7 +83,7 @@ impl Capability for Files {
             };
             let seen = match ctx.shown {
                 Some(Shown::Write(seen)) => Some(seen),
-                Some(Shown::Command(_)) | None => None,
+                Some(Shown::Command(_) | Shown::Launch(_)) | None => None,
             };
             let undo = Arc::clone(&self.undo);
             let job = Job { root, session, limits: ctx.limits, cancel: ctx.cancel, undo, seen };

@@ -38,6 +38,8 @@ pub enum Shown {
     Command(shell::Preview),
     /// The state of the file that is to be written; none when there was none.
     Write(Option<Stamp>),
+    /// The app that is to be started.
+    Launch(computer::LaunchTarget),
 }
 
 /// One kind of thing an agent can do.

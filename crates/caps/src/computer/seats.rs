@@ -95,6 +95,11 @@ impl Seats {
         }
     }
 
+    /// Tells how long ago the person used pointer or keyboard, as far as somebody looks already.
+    pub(super) fn person_acted(&self) -> Option<std::time::Duration> {
+        self.input.opened()?.person_acted()
+    }
+
     /// Forgets every connection after a display was lost, so that the next operation makes new ones.
     pub(super) fn forget(&self) {
         self.screen.forget();
