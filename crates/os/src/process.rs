@@ -6,7 +6,7 @@
 //! The process that hosts the engine calls [`adopt_orphans`] once, first thing: from then on whatever a command leaves
 //! behind becomes a child of this process, so it can be found, ended and reaped. A stray is told from the children of
 //! other parts of the program by its session: commands never share ours. So other parts may start programs as they
-//! like, but must not give them a session of their own.
+//! like, but must not give them a session of their own, unless they start them with `start_apart`.
 //!
 //! Deliberately absent: what may be run, with which limits; that is decided by the callers.
 
@@ -31,6 +31,9 @@ use crate::root::Folder;
 
 /// The variable by which everything that a command starts is recognised.
 pub const MARKER_VARIABLE: &str = "DRAWBRIDGE_COMMAND";
+
+/// The value of that variable in apps that were started for the desktop: they belong to no command, and no stop ends them.
+pub(crate) const APP_MARK: &str = "app";
 
 /// How often ended orphans are looked for while a command runs.
 const REAP_EVERY: Duration = Duration::from_millis(100);
@@ -234,6 +237,16 @@ impl ProgramIdentity {
 /// When the system refuses.
 pub fn adopt_orphans() -> std::io::Result<()> {
     system::adopt_orphans()
+}
+
+/// Starts an app for the desktop: no command counts it as its own, also not what it leaves behind. `start` starts it as the first
+/// process of a session of its own, with [`APP_MARK`], and returns its number.
+///
+/// # Errors
+/// What `start` says.
+#[cfg(target_os = "linux")]
+pub(crate) fn start_apart(start: impl FnOnce() -> std::io::Result<u32>) -> std::io::Result<u32> {
+    system::start_apart(start)
 }
 
 /// Starts a command. Must be called within a tokio runtime.

@@ -6,7 +6,8 @@
 Events: {"event": "ready", "xid"}, then "key" and "key_up" (name, state), "button" and "button_up" (number, x, y, state), "motion"
 (x, y), "scroll" (direction, state), "focus" (has). Points are those of the whole screen; state is the raw number of the modifiers.
 Requests on standard input, each answered by {"event": "answer", "to": request}: "text" (what the field holds), "clear", "mark"
-(after everything that has arrived by then), "select" (selects all), "title T", "quit".
+(after everything that has arrived by then), "select" (selects all), "title T", "minimize", "menu" (opens a menu and leaves
+it open), "quit".
 """
 import argparse
 import json
@@ -17,7 +18,7 @@ import gi
 gi.require_version("Gtk", "3.0")
 gi.require_version("Gdk", "3.0")
 gi.require_version("GdkX11", "3.0")
-from gi.repository import Gdk, GdkX11, GLib, Gtk  # noqa: E402,F401
+from gi.repository import Gdk, GdkX11, GLib  # noqa: E402,F401
 
 
 def say(**event):
@@ -33,8 +34,11 @@ parser.add_argument("--field", action="store_true")
 parser.add_argument("--plain", action="store_true")
 chosen = parser.parse_args()
 
+# Gtk opens the display when it is loaded, with the class of that moment.
 GLib.set_prgname(chosen.kind.lower())
 Gdk.set_program_class(chosen.kind)
+from gi.repository import Gtk  # noqa: E402
+
 x, y = map(int, chosen.at.split(","))
 width, height = map(int, chosen.size.split(","))
 window = Gtk.Window(title=chosen.title)
@@ -122,6 +126,15 @@ def request(source, _):
         buffer.select_range(buffer.get_start_iter(), buffer.get_end_iter())
     elif word == "title":
         window.set_title(rest)
+    elif word == "minimize":
+        window.iconify()
+    elif word == "menu":
+        menu = Gtk.Menu()
+        for label in ("One", "Two", "Three"):
+            menu.append(Gtk.MenuItem(label=label))
+        menu.show_all()
+        menu.attach_to_widget(window)
+        menu.popup_at_widget(window, Gdk.Gravity.CENTER, Gdk.Gravity.NORTH_WEST, None)
     say(event="answer", to=word, **answer)
     if word == "quit":
         Gtk.main_quit()

@@ -12,7 +12,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 
 pub(super) use spawn::Child;
 
-use super::{MARKER_VARIABLE, Start, StillAlive};
+use super::{APP_MARK, MARKER_VARIABLE, Start, StillAlive};
 
 /// Trying to end a tree stops after this long.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
@@ -26,6 +26,27 @@ static ADOPTING: AtomicBool = AtomicBool::new(false);
 /// The first process of each command that is not settled, with its mark. Held while a command starts, so that nobody
 /// takes a process for a stray that is not entered yet.
 static LIVE: Mutex<BTreeMap<i32, String>> = Mutex::new(BTreeMap::new());
+
+/// The sessions of apps that were started for the desktop: whatever an ended app leaves behind comes to us as an orphan, and is no
+/// stray of a command.
+static APPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn apps() -> MutexGuard<'static, BTreeSet<i32>> {
+    APPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts an app in a session of its own and makes it no business of any command. `start` returns its number, which is that of
+/// its session.
+pub(super) fn start_apart(start: impl FnOnce() -> std::io::Result<u32>) -> std::io::Result<u32> {
+    // Who looks for strays has this lock, or takes it after looking.
+    let _live = live();
+    let pid = start()?;
+    let running: BTreeSet<i32> = table().into_iter().map(|process| process.session).collect();
+    let mut apps = apps();
+    apps.retain(|session| running.contains(session));
+    apps.extend(i32::try_from(pid).ok());
+    Ok(pid)
+}
 
 fn live() -> MutexGuard<'static, BTreeMap<i32, String>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -162,10 +183,11 @@ impl Tree {
         if process.session == self.leader {
             return true;
         }
-        if live.contains_key(&process.session) {
+        if live.contains_key(&process.session) || apps().contains(&process.session) {
             return false;
         }
         match process.marker() {
+            Some(marker) if marker == APP_MARK => false,
             Some(marker) if marker == self.marker => true,
             Some(marker) if live.values().any(|other| *other == marker) => false,
             Some(_) | None => live.keys().all(|leader| *leader == self.leader),

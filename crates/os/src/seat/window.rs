@@ -1,5 +1,14 @@
 //! Windows: which there are, in which order they lie, which one has the keyboard.
 
+#[cfg(target_os = "linux")]
+pub(super) mod process;
+#[cfg(target_os = "linux")]
+mod text;
+#[cfg(target_os = "linux")]
+mod x11;
+
+use std::time::Duration;
+
 use drawbridge_core::computer::{Point, Rect};
 
 use super::{Seat, SeatFault};
@@ -44,6 +53,8 @@ pub struct SeatWindow {
     pub visible: bool,
     /// A menu, tooltip or panel rather than a window that a person would list.
     pub auxiliary: bool,
+    /// The parts of the screen on which nothing behind it can be seen, in wire units. Empty for what may be see-through.
+    pub covers: Vec<Rect>,
 }
 
 /// Looks at windows and gives them the keyboard.
@@ -66,6 +77,26 @@ pub trait Windows: Send + Sync {
     /// [`SeatFault`].
     fn focused(&self) -> Result<Option<SeatWindow>, SeatFault>;
 
+    /// Returns every window that may get what is typed now: the one that the system gives keys to, and the one that counts as
+    /// active, which can differ.
+    ///
+    /// # Errors
+    /// [`SeatFault`].
+    fn keyboard(&self) -> Result<Vec<SeatWindow>, SeatFault>;
+
+    /// Returns a number that differs as soon as a window came, went, moved or changed its place in the order, or the keyboard
+    /// went to another one. Cheap: may be asked before each character.
+    ///
+    /// # Errors
+    /// [`SeatFault`].
+    fn mark(&self) -> Result<u64, SeatFault>;
+
+    /// Waits until [`Windows::mark`] could differ, at most this long.
+    ///
+    /// # Errors
+    /// [`SeatFault`].
+    fn wait(&self, limit: Duration) -> Result<(), SeatFault>;
+
     /// Returns the frontmost window at a point, also a menu or a panel.
     ///
     /// # Errors
@@ -87,5 +118,9 @@ pub trait Windows: Send + Sync {
 /// # Errors
 /// [`SeatFault::Unsupported`] where windows cannot be seen, with the reason; [`SeatFault::NoDisplay`].
 pub fn open(seat: &Seat) -> Result<Box<dyn Windows>, SeatFault> {
+    #[cfg(target_os = "linux")]
+    if seat.kind == super::SeatKind::X11 {
+        return Ok(Box::new(x11::X11Windows::open(seat)?));
+    }
     Err(SeatFault::Unsupported(format!("windows of {:?} cannot be listed", seat.kind)))
 }
