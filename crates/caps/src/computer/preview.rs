@@ -61,7 +61,7 @@ pub(super) fn launch_target(seats: &Seats, op: &AppLaunchOp) -> Result<LaunchTar
 }
 
 fn of_installed(installed: Installed) -> LaunchTarget {
-    let Installed { id, name, program, in_terminal } = installed;
+    let Installed { id, name, program, in_terminal, .. } = installed;
     let real = program.as_ref().and_then(|program| program.canonicalize().ok());
     LaunchTarget { id: Some(id), name: Some(name), program, real, in_terminal }
 }
