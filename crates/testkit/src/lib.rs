@@ -2,7 +2,7 @@
 
 pub mod display;
 pub mod proxy;
-pub mod selection;
 pub mod scenarios;
+pub mod selection;
 pub mod tls;
 pub mod turn;
