@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use drawbridge_caps::computer::Computer;
+use drawbridge_caps::computer::Turn;
 use drawbridge_caps::{Capability, RunCtx};
+use drawbridge_core::computer::{ComputerOp, InputOp};
 use drawbridge_core::{Clock, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId, SessionOp};
 use drawbridge_os::root::{DirectoryIdentity, Root};
 use drawbridge_policy::{Decision, Explanation, Permit, Programs, Rule, Verdict, authorize_resolved, decide};
@@ -24,6 +25,7 @@ use crate::consent::ask::{Desk, Sealed};
 use crate::journal::Journal;
 use crate::policy_cell::PolicyCell;
 use crate::record::{self, Facts};
+use crate::screen::{Offer, Screen};
 use crate::sessions::Sessions;
 use crate::view::{ActivityRow, WhyView};
 
@@ -45,6 +47,8 @@ pub(crate) struct Job {
     pub(crate) session: Option<SessionId>,
     /// The folder of a data link.
     pub(crate) root: Option<Arc<Root>>,
+    /// What of computer use the link's HELLO offered.
+    pub(crate) offer: Arc<Offer>,
     /// The link's ceilings.
     pub(crate) limits: Limits,
     /// Counts requests of the link that wait for a machine-wide slot.
@@ -62,7 +66,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) files: Arc<dyn Capability>,
     pub(crate) shell: Arc<dyn Capability>,
-    pub(crate) computer: Computer,
+    pub(crate) screen: Arc<Screen>,
     pub(crate) browser: Arc<dyn Capability>,
     pub(crate) sessions: Arc<Sessions>,
 }
@@ -132,10 +136,25 @@ impl Dispatcher {
     ) -> (Result<Outcome, OpError>, Option<Explanation>) {
         let mut ctx = RunCtx { root: job.root, limits: job.limits, cancel: job.cancel, shown: None, computer: None };
         let on_data_link = job.session.is_some();
-        let (permit, bound) = match self.authorize(job.operation, chat, ctx.root.as_ref()).await {
-            Verdict::Allowed(permit) => (permit, None),
-            Verdict::Denied(error, explanation) => return (Err(error), Some(explanation)),
-            Verdict::Ask(question) => {
+        let offered = match &job.operation {
+            Operation::Computer(op) => job.offer.check(op),
+            Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => Ok(()),
+        };
+        let verdict = self.authorize(job.operation, chat, ctx.root.as_ref()).await;
+        let (permit, bound) = match (verdict, offered) {
+            // The peer has the capability for its other half, so what it lacks is this feature (spec 10.8).
+            (Verdict::Denied(OpError::PowerOff { power }, explanation), Err(OpError::Unsupported { feature, .. }))
+                if !job.offer.is_empty() =>
+            {
+                let why = format!("the power {power} is switched off on this computer");
+                return (Err(OpError::Unsupported { feature, why }), Some(explanation));
+            }
+            (Verdict::Denied(error, explanation), _) => return (Err(error), Some(explanation)),
+            // Whatever the person says, so they are not asked.
+            (Verdict::Allowed(permit), Err(error)) => return (Err(error), Some(permit.explanation().clone())),
+            (Verdict::Ask(question), Err(error)) => return (Err(error), Some(question.explanation().clone())),
+            (Verdict::Allowed(permit), Ok(())) => (permit, None),
+            (Verdict::Ask(question), Ok(())) => {
                 let explanation = question.explanation().clone();
                 let asker = Asker {
                     link: job.link,
@@ -183,13 +202,17 @@ impl Dispatcher {
         &self,
         permit: Permit,
         bound: Option<Bound>,
-        ctx: RunCtx,
+        mut ctx: RunCtx,
         on_data_link: bool,
         queued: &AtomicU32,
     ) -> Result<Outcome, OpError> {
         let folder = bound.as_ref().and_then(|bound| bound.folder);
-        let (slot, waited) = if on_data_link { self.slot(&ctx.cancel, queued).await? } else { (None, false) };
+        // The turn comes first: what waits for the one screen must not hold a slot that files and commands could use.
+        let turn = self.turn(permit.operation(), &ctx.cancel, queued).await?;
+        let needs_slot = on_data_link && !is_wait(permit.operation());
+        let (slot, waited) = if needs_slot { self.slot(&ctx.cancel, queued).await? } else { (None, false) };
         let _slot = slot;
+        let waited = waited || turn.is_some();
         let permit = match bound {
             // The answer was checked right before; only a wait for the slot makes that old.
             Some(bound) if waited => self.parts.desk.recheck(permit, bound.sealed, ctx.root.as_ref()).await?,
@@ -206,7 +229,16 @@ impl Dispatcher {
             Operation::File(_) => self.parts.files.run(permit, ctx).await,
             Operation::Command(_) => self.parts.shell.run(permit, ctx).await,
             Operation::Browse(_) => self.parts.browser.run(permit, ctx).await,
-            Operation::Computer(_) => self.parts.computer.run(permit, ctx).await,
+            Operation::Computer(op) => {
+                let Some(turn) = turn else { return Err(OpError::Internal("an operation had no turn".to_owned())) };
+                ctx.computer = Some(self.parts.screen.rules(op, permit.session()));
+                let using = self.parts.screen.begin(op, permit.session());
+                let result = self.parts.screen.computer.run_in(turn, permit, ctx).await;
+                if let Some(using) = using {
+                    using.done(&result);
+                }
+                result
+            }
             Operation::Session(op) => {
                 if let SessionOp::Detach { session } = op {
                     self.parts.desk.broker.forget_chat(session);
@@ -220,6 +252,20 @@ impl Dispatcher {
                 result
             }
         }
+    }
+
+    /// Waits until an operation on the computer may be the one that uses it.
+    async fn turn(
+        &self,
+        operation: &Operation,
+        cancel: &CancellationToken,
+        queued: &AtomicU32,
+    ) -> Result<Option<Turn>, OpError> {
+        let Operation::Computer(op) = operation else { return Ok(None) };
+        queued.fetch_add(1, Ordering::Relaxed);
+        let turn = self.parts.screen.computer.turn(op, cancel).await;
+        queued.fetch_sub(1, Ordering::Relaxed);
+        turn.map(Some)
     }
 
     /// Waits for one of the machine-wide slots. Tells whether that took any time.
@@ -335,6 +381,11 @@ async fn contained(
         tracing::error!("an operation ended in a fault of the program; its message stands above");
         (Err(OpError::Internal("a fault of the program ended this operation; its log tells more".to_owned())), None)
     })
+}
+
+/// Waiting does nothing, so it needs no place among what does something.
+const fn is_wait(operation: &Operation) -> bool {
+    matches!(operation, Operation::Computer(ComputerOp::Input(InputOp::Wait { .. })))
 }
 
 fn chat_of(operation: &Operation) -> Option<SessionId> {

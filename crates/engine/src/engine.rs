@@ -14,6 +14,7 @@ mod options;
 mod publish;
 mod restore;
 mod rules;
+mod screen;
 mod secrets;
 mod start_error;
 
@@ -42,6 +43,7 @@ use crate::journal::Journal;
 use crate::link::{self, LinkEnd, LinkHandle, Order, Purpose, Shared};
 use crate::managed::{self, ManagedCell};
 use crate::policy_cell::PolicyCell;
+use crate::screen::Screen;
 use crate::sessions::Sessions;
 use crate::view::{AccountState, LinkState, LinkView};
 
@@ -145,6 +147,9 @@ struct Core {
     undo: Arc<UndoStore>,
     shared: Arc<Shared>,
     shell: Arc<Shell>,
+    screen: Arc<Screen>,
+    /// What the configuration says; an organisation can lower it while this runs.
+    pictures_a_minute: u32,
     open_root: OpenRoot,
     folders: Arc<FolderChoice>,
     /// What an organisation has fixed.
@@ -202,6 +207,7 @@ impl Core {
                         self.start_main();
                     }
                 }
+                () = self.screen.grown() => self.renew_links(false),
                 _ = round.tick() => self.go_round().await,
             }
         };
@@ -316,8 +322,12 @@ impl Core {
         let before = self.policy.get();
         let after = self.policy.hold(|state| managed::limit(&policy, state));
         self.journal.event(None, "POLICY_CHANGED", json!({ "managed": policy.locked }));
+        if let Some(most) = policy.limits.max_screenshots_per_minute {
+            self.screen.set_pace(self.pictures_a_minute.min(most));
+        }
         self.overlay.managed = Some(policy);
         self.apply_shell(&after);
+        self.apply_screen(&before, &after).await;
         if trouble.is_some() {
             self.halted = true;
             self.broker.raise();
@@ -356,7 +366,8 @@ impl Core {
     async fn shut_down(&mut self, exit: &ExitKind) {
         self.account.cancel_sign_in();
         self.broker.raise();
-        self.stop_links().await;
+        let screen = self.screen.clone();
+        tokio::join!(self.stop_links(), screen.stop());
         self.aside.end().await;
         let reason = match exit {
             ExitKind::Stopped => "user",

@@ -70,6 +70,12 @@ impl Journal {
         self.write(session, None, op, object(details), RecordResult::happened())
     }
 
+    /// Writes that something was refused which ends this program with an exit code.
+    pub(crate) fn refused(&self, session: Option<&SessionId>, op: &'static str, details: Value, exit_code: u8) -> bool {
+        let result = RecordResult { ok: false, exit_code: Some(exit_code.into()), duration_ms: 0, error_code: None };
+        self.write(session, None, op, object(details), result)
+    }
+
     pub(crate) fn ws_connected(&self, session: Option<&SessionId>, url: &str) {
         self.event(session, "WS_CONNECTED", json!({ "url": url }));
     }

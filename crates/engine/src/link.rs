@@ -22,6 +22,7 @@ use crate::board::Board;
 use crate::dial::{self, DialError, Socket};
 use crate::dispatcher::Dispatcher;
 use crate::journal::Journal;
+use crate::screen::{Offer, Screen};
 use crate::view::{LinkState, LinkView};
 
 /// What a link serves.
@@ -40,13 +41,14 @@ pub(crate) enum Purpose {
     },
 }
 
-/// Makes the facts of HELLO for the chat of a data link, or for the control link.
-pub(crate) type HelloMaker = Box<dyn Fn(Option<&SessionId>) -> HelloFacts + Send + Sync>;
+/// Makes the facts of HELLO for the chat of a data link, or for the control link, with what of computer use is offered there.
+pub(crate) type HelloMaker = Box<dyn Fn(Option<&SessionId>, &Offer) -> HelloFacts + Send + Sync>;
 
 /// What all links share.
 pub(crate) struct Shared {
     pub(crate) account: Account,
     pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) screen: Arc<Screen>,
     pub(crate) journal: Arc<Journal>,
     pub(crate) board: Arc<Board>,
     pub(crate) clock: Arc<dyn Clock>,

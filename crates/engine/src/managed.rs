@@ -131,6 +131,18 @@ pub(crate) fn may_run(state: &PolicyState, mode: ShellMode, network: Network) ->
     Ok(())
 }
 
+/// Refuses to let the clipboard cover more than it may.
+///
+/// # Errors
+/// `managed`.
+pub(crate) fn may_read_foreign(state: &PolicyState, on: bool) -> Result<(), CommandError> {
+    if on && state.ceilings.own_clipboard {
+        let by = escape_outside_text(&state.ceilings.by);
+        return Err(managed(&format!("{by} lets agents read only their own text in the clipboard of this computer")));
+    }
+    Ok(())
+}
+
 /// Refuses a change of what the organisation has fixed.
 pub(crate) fn managed(what: &str) -> CommandError {
     CommandError::new("managed", format!("{what}, so nothing has changed. Ask your administrator if you need it."))

@@ -3,6 +3,7 @@
 //! Facts are label and value; labels are keys ([`label`]), for which the window has the words. Nothing here decides
 //! anything, and nothing of it reaches a log.
 
+mod computer;
 mod diff;
 mod label;
 
@@ -11,14 +12,14 @@ use std::path::Path;
 use drawbridge_caps::shell::Preview;
 use drawbridge_core::{CommandLine, CommandOp, FileOp, OpError, Operation, PowerMode, SessionOp, escape_outside_text};
 use drawbridge_os::root::Kind;
-use drawbridge_policy::{Network, PolicyState, Question, ShellMode};
+use drawbridge_policy::{Network, PolicyState, Question, ShellMode, covered_by_chat_allowance};
 
 use crate::consent::seal::{ENTRIES_COUNTED, Scene, Seen, Sighted};
 use crate::record;
 use crate::view::{DiffView, PromptDetail};
 
 use label::Label;
-pub use label::{PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};
+pub use label::{PROMPT_ACTIONS, PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};
 
 /// Characters of one fact that are carried to the window. The window scrolls; nothing is cut below this.
 const DETAIL_CHARS: usize = 20_000;
@@ -51,7 +52,7 @@ pub(crate) struct PromptFacts {
 impl PromptFacts {
     /// Everything that was asked for is shown. What nobody could read can only be denied.
     pub(crate) fn is_whole(&self) -> bool {
-        let missing = [Label::LeftOut.key(), Label::MoreArguments.key()];
+        let missing = [Label::LeftOut.key(), Label::MoreArguments.key(), Label::MorePoints.key()];
         !self.details.iter().any(|detail| missing.contains(&detail.label.as_str()))
     }
 }
@@ -66,7 +67,10 @@ pub(crate) fn describe(question: &Question, scene: &Scene) -> Result<(PromptFact
     let mut facts = PromptFacts {
         platform: escape_outside_text(&scene.platform),
         summary: record::sentence(question.operation()),
-        can_allow_chat: once_per_chat && question.session().is_some() && !is_attach(question.operation()),
+        can_allow_chat: once_per_chat
+            && question.session().is_some()
+            && !is_attach(question.operation())
+            && covered_by_chat_allowance(question.operation()),
         ..PromptFacts::default()
     };
     match question.operation() {
@@ -78,8 +82,12 @@ pub(crate) fn describe(question: &Question, scene: &Scene) -> Result<(PromptFact
                 attach(path, offered, false, &mut facts);
             }
         }
+        Operation::Computer(op) => {
+            let reached = scene.screen.computer.reached(op);
+            let at = computer::At { reached: reached.as_ref(), launch: sighted.seal.launch() };
+            computer::facts(op, &at, &scene.policy, question.session(), &mut facts);
+        }
         Operation::Browse(_)
-        | Operation::Computer(_)
         | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {}
     }
     Ok((facts, sighted))

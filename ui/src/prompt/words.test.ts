@@ -64,10 +64,11 @@ it('has words in both languages for every fact that the engine can show', () => 
     ...keys.map((key) => `prompt.detail.${key}`),
     ...values('PROMPT_WALLS').map((value) => `prompt.value.walls.${value}`),
     ...values('PROMPT_KINDS').map((value) => `prompt.value.kind.${value}`),
+    ...values('PROMPT_ACTIONS').map((value) => `prompt.value.action.${value}`),
   ];
 
   expect(keys.length).toBeGreaterThan(20);
-  expect(wanted.length).toBe(keys.length + 9);
+  expect(wanted.length).toBe(keys.length + 22);
   expect(wanted.filter((key) => !(key in en) || !(key in de))).toEqual([]);
 });
 

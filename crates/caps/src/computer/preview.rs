@@ -23,6 +23,10 @@ pub struct LaunchTarget {
     pub program: Option<PathBuf>,
     /// The file that the program's path leads to.
     pub real: Option<PathBuf>,
+    /// The words that start it, before any argument; empty for a program that is named itself.
+    pub words: Vec<String>,
+    /// The file that says all this.
+    pub entry: Option<PathBuf>,
     /// It runs in a terminal.
     pub in_terminal: bool,
 }
@@ -54,16 +58,16 @@ pub(super) fn launch_target(seats: &Seats, op: &AppLaunchOp) -> Result<LaunchTar
             let program = Path::new(path);
             let real = program.canonicalize().map_err(|_| missing(path))?;
             let installed = apps.of_program(program).map(of_installed).unwrap_or_default();
-            Ok(LaunchTarget { program: Some(program.to_owned()), real: Some(real), ..installed })
+            Ok(LaunchTarget { program: Some(program.to_owned()), real: Some(real), words: Vec::new(), ..installed })
         }
         (None, None) => Err(OpError::Unsupported { feature: FEATURE.to_owned(), why: "no app is named".to_owned() }),
     }
 }
 
 fn of_installed(installed: Installed) -> LaunchTarget {
-    let Installed { id, name, program, in_terminal, .. } = installed;
+    let Installed { id, name, program, words, in_terminal, file, listed: _, window_class: _ } = installed;
     let real = program.as_ref().and_then(|program| program.canonicalize().ok());
-    LaunchTarget { id: Some(id), name: Some(name), program, real, in_terminal }
+    LaunchTarget { id: Some(id), name: Some(name), program, real, words, entry: file, in_terminal }
 }
 
 /// Finds the window under an operation's first point, or else the one with the keyboard. None when that cannot be told: then a

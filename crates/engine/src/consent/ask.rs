@@ -16,6 +16,7 @@ use super::seal::{Scene, Sighted};
 use super::{Asker, Broker, Heard, RETRY_AFTER, Shown, Told};
 use crate::policy_cell::PolicyCell;
 use crate::prompts;
+use crate::screen::Screen;
 use crate::sessions::Sessions;
 
 /// So often one request asks anew because the world changed under its question.
@@ -28,6 +29,7 @@ pub(crate) struct Desk {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shell: Arc<Shell>,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) screen: Arc<Screen>,
     /// The platform's address, for questions.
     pub(crate) platform: String,
 }
@@ -176,6 +178,7 @@ impl Desk {
             policy: self.policy.get(),
             shell: self.shell.clone(),
             sessions: self.sessions.clone(),
+            screen: self.screen.clone(),
             platform: self.platform.clone(),
         }
     }

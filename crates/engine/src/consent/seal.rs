@@ -6,12 +6,15 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use drawbridge_caps::Shown;
+use drawbridge_caps::computer::LaunchTarget;
 use drawbridge_caps::shell::{Preview, Shell};
+use drawbridge_core::computer::ComputerOp;
 use drawbridge_core::{CommandOp, FileOp, IoReason, OpError, Operation, SessionOp};
 use drawbridge_os::root::{DirectoryIdentity, Facts, Folder, Found, Kind, Last, PathFault, Reached, Root, Spot, Stamp};
 use drawbridge_policy::{Network, PolicyState, ShellMode};
 use sha2::{Digest as _, Sha256};
 
+use crate::screen::Screen;
 use crate::sessions::Sessions;
 
 /// Contents up to this size are bound byte for byte.
@@ -27,6 +30,7 @@ pub(crate) struct Scene {
     pub(crate) policy: Arc<PolicyState>,
     pub(crate) shell: Arc<Shell>,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) screen: Arc<Screen>,
     /// The platform's address.
     pub(crate) platform: String,
 }
@@ -39,6 +43,9 @@ pub(crate) struct Seal {
     command: Option<Preview>,
     walls: Option<(ShellMode, Network)>,
     folder: Option<(String, DirectoryIdentity)>,
+    /// The app that would be started. A yes to any other operation on the screen is bound to the operation alone: what is on a
+    /// screen changes all the time, and the question itself lies on it.
+    launch: Option<LaunchTarget>,
 }
 
 /// The state of one path.
@@ -101,6 +108,10 @@ impl Sighted {
                 let folder = Some(scene.sessions.folder_of(place)?);
                 Ok(Self { seal: Seal { folder, ..Seal::default() }, paths: Vec::new() })
             }
+            Operation::Computer(ComputerOp::AppLaunch(op)) => {
+                let launch = Some(scene.screen.computer.launch_target(op)?);
+                Ok(Self { seal: Seal { launch, ..Seal::default() }, paths: Vec::new() })
+            }
             Operation::Browse(_)
             | Operation::Computer(_)
             | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {
@@ -116,7 +127,8 @@ impl Sighted {
             Operation::File(FileOp::Write { .. }) => {
                 self.paths.first().map(|seen| Shown::Write(seen.facts.as_ref().map(Stamp::from)))
             }
-            Operation::File(_) | Operation::Browse(_) | Operation::Session(_) | Operation::Computer(_) => None,
+            Operation::Computer(_) => self.seal.launch.clone().map(Shown::Launch),
+            Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => None,
         }
     }
 }
@@ -130,6 +142,11 @@ impl Seal {
     /// Returns the folder of an attachment and which one it is.
     pub(crate) fn folder(&self) -> Option<&(String, DirectoryIdentity)> {
         self.folder.as_ref()
+    }
+
+    /// Returns the app that would be started.
+    pub(crate) fn launch(&self) -> Option<&LaunchTarget> {
+        self.launch.as_ref()
     }
 
     /// Makes the seal of a question about attaching a folder.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use drawbridge_caps::browse::{Browser, RootChoice};
-use drawbridge_caps::computer::{Computer, ComputerSettings};
+use drawbridge_caps::computer::ComputerSettings;
 use drawbridge_caps::files::{Files, UndoKeeper};
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
 use drawbridge_core::{Clock, Power, SessionId, SystemClock, escape_outside_text};
@@ -51,6 +51,7 @@ use crate::link::{self, HelloMaker, Purpose, Shared};
 use crate::managed::{ManagedCell, check_platform};
 use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
+use crate::screen::Screen;
 use crate::sessions::{self, Sessions};
 use crate::view::Notice;
 
@@ -148,11 +149,17 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         board: board.clone(),
         open_root: Box::new(move |path| open_root(path).map_err(|fault| fault.to_string())),
     }));
-    let computer = Computer::new(
-        Seat::of_environment(),
+    let screen = Screen::new(
+        options.seat.clone().unwrap_or_else(Seat::of_environment),
         ComputerSettings { screenshots_per_minute: options.max_screenshots_per_minute },
+        policy.clone(),
+        board.clone(),
         clock.clone(),
     );
+    if options.headless {
+        preflight(&screen, &policy.get(), &journal).await?;
+    }
+    screen.look_later();
     let undo = Arc::new(opened.undo);
     if let Some(fault) = accounts.book.trouble() {
         board.add_notice(accounts_broken(&fault));
@@ -168,12 +175,13 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
             clock: clock.clone(),
             shell: shell.clone(),
             sessions: sessions.clone(),
+            screen: screen.clone(),
             platform: account.platform().shown().to_owned(),
         },
         journal: journal.clone(),
         board: board.clone(),
         clock: clock.clone(),
-        computer: computer.clone(),
+        screen: screen.clone(),
         files: Arc::new(Files::new(Arc::new(Keeper(undo.clone())))),
         shell: shell.clone(),
         browser: browser.clone(),
@@ -181,7 +189,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
     };
     let dispatcher = Arc::new(Dispatcher::new(parts, options.limits.max_concurrent));
     let hello = hello_maker(policy.clone(), opened.machine_id, &options, system, arch);
-    let shared = Arc::new(share(&options, &account, &dispatcher, &journal, &board, &clock, hello, browser));
+    let shared = Arc::new(share(&options, &account, &dispatcher, &screen, &journal, &board, &clock, hello, browser));
     let for_chats = shared.clone();
     sessions.set_starter(Some(Box::new(move |session, root, allowed_root| {
         link::start(Purpose::Chat { session, root, allowed_root }, for_chats.clone(), false)
@@ -204,6 +212,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         managed: managed.clone(),
         accounts: accounts.clone(),
         secrets: place.clone(),
+        screen: screen.clone(),
         legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
@@ -233,6 +242,8 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         undo,
         shared,
         shell,
+        screen,
+        pictures_a_minute: options.max_screenshots_per_minute,
         open_root: opened.open_root,
         folders,
         managed,
@@ -361,14 +372,14 @@ fn hello_maker(
     arch: &'static str,
 ) -> HelloMaker {
     let display_name = machine::display_name(&options.display_name);
-    Box::new(move |session| {
+    Box::new(move |session, offer| {
         let state = policy.get();
         let offered = [(Power::Files, WireCapability::Files), (Power::Shell, WireCapability::Shell)];
-        let capabilities = offered
-            .into_iter()
-            .filter(|(power, _)| state.offers_in(*power, session))
-            .map(|(_, capability)| capability)
-            .collect();
+        let of_powers = offered.into_iter().filter(|(power, _)| state.offers_in(*power, session));
+        // Two powers and what the seat can do are one capability on the wire.
+        let of_screen = (!offer.is_empty()).then_some(WireCapability::ComputerUse);
+        let capabilities = of_powers.map(|(_, capability)| capability).chain(of_screen).collect();
+        let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         HelloFacts {
             machine_id: machine_id.clone(),
             shim_version: SHIM_VERSION.to_owned(),
@@ -376,6 +387,9 @@ fn hello_maker(
             arch: arch.to_owned(),
             display_name: display_name.clone(),
             capabilities,
+            screen_resolution: offer.resolution.map(|(width, height)| [width, height]),
+            computer_use_features: named(&offer.fine),
+            computer_use_features_coarse: named(&offer.coarse),
             ..HelloFacts::default()
         }
     })
@@ -389,6 +403,7 @@ fn share(
     options: &EngineOptions,
     account: &Account,
     dispatcher: &Arc<Dispatcher>,
+    screen: &Arc<Screen>,
     journal: &Arc<Journal>,
     board: &Arc<Board>,
     clock: &Arc<dyn Clock>,
@@ -399,6 +414,7 @@ fn share(
     Shared {
         account: account.clone(),
         dispatcher: dispatcher.clone(),
+        screen: screen.clone(),
         journal: journal.clone(),
         board: board.clone(),
         clock: clock.clone(),
@@ -419,6 +435,22 @@ async fn end_what_was_left(state: &std::path::Path) {
     if ended > 0 {
         tracing::warn!(ended, "ended processes that commands of an earlier run had left behind");
     }
+}
+
+/// Refuses to start without a window where the screen was asked for and there is none (spec 4.7).
+async fn preflight(screen: &Arc<Screen>, state: &PolicyState, journal: &Journal) -> Result<(), StartError> {
+    if !state.offers(Power::ComputerUse) {
+        return Ok(());
+    }
+    let Err(missing) = screen.first_look().await else { return Ok(()) };
+    let fault = StartError::NoScreen { why: missing.why, hint: missing.hint };
+    let details = serde_json::json!({
+        "missing_permissions": missing.permissions,
+        "platform": missing.platform,
+        "hint": missing.hint,
+    });
+    journal.refused(None, "DAEMON_PREFLIGHT_FAILED", details, fault.exit_code());
+    Err(fault)
 }
 
 /// Finds out in the background whether commands can be confined here, so that the window says it before one is refused.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use drawbridge_core::{Power, PowerMode, PromptId, SessionId, SessionOp};
-use drawbridge_policy::{Network, PolicyState, ShellMode};
+use drawbridge_policy::{Network, PolicyState, ScreenRules, ShellMode};
 use serde_json::json;
 
 use super::accounts::Leaving;
@@ -28,11 +28,12 @@ impl Core {
         let done = match command {
             Command::SetRaised { raised: true } => self.raise().await,
             Command::SetRaised { raised: false } => self.lower(),
-            Command::SetPower { power, mode } => self.set_power(&power, &mode),
+            Command::SetPower { power, mode } => self.set_power(&power, &mode).await,
             Command::SetShell { mode, network } => self.set_shell(&mode, &network),
-            Command::SetScreen { .. } | Command::SetClipboardForeign { .. } => {
-                Err(CommandError::new("not_built", "This version cannot do it."))
+            Command::SetScreen { only_apps, never_apps, full_resolution } => {
+                self.set_screen(ScreenRules { only_apps, never_apps, full_resolution })
             }
+            Command::SetClipboardForeign { on } => self.set_clipboard_foreign(on),
             Command::SignIn | Command::Connect if self.managed.blocks() => Err(managed("Nothing may be connected")),
             Command::SignIn => return Ok(Todo::Waiting(self.sign_in())),
             Command::PasteRedirect { address } => return Ok(Todo::Waiting(self.paste_redirect(address))),
@@ -144,7 +145,8 @@ impl Core {
         });
         let stored_ms = self.ms_since(asked);
         self.broker.raise();
-        self.stop_links().await;
+        let screen = self.screen.clone();
+        tokio::join!(self.stop_links(), screen.stop());
         if !was {
             let raise = RaiseView { at_ms, stored_ms, ended_ms: self.ms_since(asked) };
             let details = json!({ "raised": true, "stored_ms": raise.stored_ms, "ended_ms": raise.ended_ms });
@@ -177,7 +179,7 @@ impl Core {
         Ok(Reply::Done)
     }
 
-    fn set_power(&mut self, power: &str, mode: &str) -> Done {
+    async fn set_power(&mut self, power: &str, mode: &str) -> Done {
         let (power, mode) = (power_named(power)?, mode_named(mode)?);
         may_set(&self.policy.get(), power, mode)?;
         if !is_built(power) && mode != PowerMode::Off {
@@ -201,6 +203,7 @@ impl Core {
         if before.offers(power) != after.offers(power) {
             self.renew_links(switched_off);
         }
+        self.apply_screen(&before, &after).await;
         self.board.touch();
         Ok(Reply::Done)
     }
@@ -369,8 +372,8 @@ pub(super) fn mode_named(name: &str) -> Result<PowerMode, CommandError> {
 /// Tells whether this version can really do what the power covers.
 pub(super) const fn is_built(power: Power) -> bool {
     match power {
-        Power::Files | Power::Attach | Power::Shell => true,
-        Power::ComputerUse | Power::Clipboard | Power::LocalModel | Power::Hardware => false,
+        Power::Files | Power::Attach | Power::Shell | Power::ComputerUse | Power::Clipboard => true,
+        Power::LocalModel | Power::Hardware => false,
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use drawbridge_core::{Limits, Power, PowerMode, SessionId};
 use drawbridge_os::folders::Folders;
+use drawbridge_os::seat::Seat;
 use drawbridge_policy::{Network, PolicyState, Prompting, ShellMode};
 use drawbridge_proto::executor::dialer::Backoff;
 use drawbridge_store::audit::SyncMode;
@@ -62,6 +63,8 @@ pub struct EngineOptions {
     pub passphrase: Option<SecretString>,
     /// What an organisation has fixed on this computer.
     pub managed: ManagedOptions,
+    /// The screen that agents may see and use. None: the one that the environment names.
+    pub seat: Option<Seat>,
 }
 
 /// What holds in this run and is never stored.
@@ -73,6 +76,8 @@ pub struct Overlay {
     pub shell_mode: Option<ShellMode>,
     /// What a confined command may reach.
     pub shell_network: Option<Network>,
+    /// The clipboard power also covers what others put there.
+    pub clipboard_foreign: Option<bool>,
     /// What an organisation has fixed; it stands above everything else.
     pub managed: Option<Managed>,
 }
@@ -85,6 +90,7 @@ impl Overlay {
         state.modes.extend(self.modes.iter().map(|(power, mode)| (*power, *mode)));
         state.shell_mode = self.shell_mode.unwrap_or(state.shell_mode);
         state.shell_network = self.shell_network.unwrap_or(state.shell_network);
+        state.clipboard_foreign = self.clipboard_foreign.unwrap_or(state.clipboard_foreign);
         if let Some(managed) = &self.managed {
             managed::limit(managed, &mut state);
         }
@@ -140,6 +146,7 @@ impl EngineOptions {
             headless: host == Host::Headless,
             passphrase: secrets::passphrase_from_env(),
             managed: ManagedOptions::from_loaded(loaded),
+            seat: None,
         }
     }
 }
@@ -152,19 +159,27 @@ fn overlay(loaded: &Loaded, host: Host) -> Overlay {
             modes: attach.into_iter().map(|mode| (Power::Attach, mode)).collect(),
             shell_mode: config.shell.mode,
             shell_network: config.shell.network,
+            clipboard_foreign: None,
             managed: loaded.managed.clone(),
         },
         Host::Headless => Overlay {
             modes: BTreeMap::from([
                 (Power::Attach, attach.unwrap_or(PowerMode::Allowed)),
                 (Power::Files, PowerMode::Allowed),
-                (Power::Shell, if config.enable_shell { PowerMode::Allowed } else { PowerMode::Off }),
+                (Power::Shell, switched(config.enable_shell)),
+                (Power::ComputerUse, switched(config.enable_computer_use)),
+                (Power::Clipboard, switched(config.enable_clipboard)),
             ]),
             shell_mode: Some(headless_shell(loaded, config)),
             shell_network: config.shell.network,
+            clipboard_foreign: Some(config.enable_clipboard_read_foreign),
             managed: loaded.managed.clone(),
         },
     }
+}
+
+const fn switched(on: bool) -> PowerMode {
+    if on { PowerMode::Allowed } else { PowerMode::Off }
 }
 
 /// The flag alone means full access, as the protocol documents it; the file and the environment mean confined.

@@ -20,6 +20,7 @@ use crate::journal::Journal;
 use crate::managed::ManagedCell;
 use crate::policy_cell::PolicyCell;
 use crate::rule_list;
+use crate::screen::Screen;
 use crate::sessions::Sessions;
 use crate::view::{
     CeilingView, ChangeCounts, ChatView, LinkState, Notice, PowerView, ShellCeilingView, ShellView, Snapshot,
@@ -42,6 +43,7 @@ pub(super) struct Sources {
     pub(super) managed: Arc<ManagedCell>,
     pub(super) accounts: Arc<Accounts>,
     pub(super) secrets: Arc<Place>,
+    pub(super) screen: Arc<Screen>,
     /// The chat of a data link started by hand, with its folder.
     pub(super) legacy: Option<(SessionId, String)>,
 }
@@ -130,7 +132,7 @@ impl Sources {
             accounts_fixed: self.accounts.fixed.map(|fixed| fixed.name().to_owned()),
             secrets: self.secrets.view(),
             managed: self.managed.view(),
-            screen: crate::view::ScreenView::default(),
+            screen: self.screen.view(),
         }
     }
 }

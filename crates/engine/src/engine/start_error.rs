@@ -63,6 +63,14 @@ pub enum StartError {
     /// The sign-in that is kept is for another platform.
     #[error("{0}")]
     SignedInElsewhere(AccountError),
+    /// The screen was asked for, and nothing of it can be seen or used here.
+    #[error("computer use was asked for and cannot be had here: {why}; {hint}")]
+    NoScreen {
+        /// Why.
+        why: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// Something of the system.
     #[error("{what}: {why}")]
     System {
@@ -92,6 +100,7 @@ impl StartError {
             | Self::Root { .. }
             | Self::Machine(_)
             | Self::Account(_)
+            | Self::NoScreen { .. }
             | Self::System { .. } => 78,
         }
     }

@@ -94,6 +94,7 @@ pub(super) fn trouble_of(fault: &StartError, folders: &Folders) -> Trouble {
         | StartError::Account(_)
         | StartError::NotSignedIn
         | StartError::SignedInElsewhere(_)
+        | StartError::NoScreen { .. }
         | StartError::System { .. } => Trouble::other(fault),
     }
 }

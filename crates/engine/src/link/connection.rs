@@ -22,6 +22,7 @@ use super::farewell::farewell;
 use super::{LinkStatus, Order, Purpose, Shared, show, sleep_until};
 use crate::dial::Socket;
 use crate::dispatcher::Job;
+use crate::screen::Offer;
 use crate::view::{LinkState, LinkView};
 
 /// How long a closing handshake may take.
@@ -52,9 +53,18 @@ pub(super) async fn serve(
     orders: &mut mpsc::Receiver<Order>,
     dialer: &mut Dialer,
 ) -> (End, bool) {
+    let screen = setup.shared.screen.clone();
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = screen.look(setup.chat()) => {}
+    }
+    if let Some(session) = setup.chat() {
+        screen.greets(session);
+    }
+    let offer = Arc::new(screen.offer(setup.chat()));
     let config = MachineConfig {
         role: setup.role.clone(),
-        hello: (setup.shared.hello)(setup.chat()),
+        hello: (setup.shared.hello)(setup.chat(), &offer),
         local: setup.shared.limits,
     };
     setup.shared.journal.hello(setup.chat(), &config);
@@ -62,6 +72,7 @@ pub(super) async fn serve(
     let mut connection = Connection {
         setup,
         machine,
+        offer,
         socket,
         out: VecDeque::new(),
         flushing: false,
@@ -81,6 +92,7 @@ pub(super) async fn serve(
 struct Connection {
     setup: Setup,
     machine: Machine,
+    offer: Arc<Offer>,
     socket: Socket,
     /// Frames that wait for the socket. Bounded: at most one reply for each slot, the machine's own few frames, and what the
     /// frames that were read are answered with ([`MOST_WAITING`]).
@@ -271,6 +283,7 @@ impl Connection {
             operation,
             session,
             root,
+            offer: self.offer.clone(),
             limits,
             queued: self.setup.status.queued.clone(),
             cancel,
@@ -309,7 +322,9 @@ impl Connection {
         let (code, reason) = self.close.take().unwrap_or((1000, String::new()));
         self.all.cancel();
         let goodbye = farewell(&mut self.socket, &mut self.out, (code, reason), self.closed_by_peer);
-        match tokio::time::timeout(CLOSE_WAIT, goodbye).await {
+        // What is held down is not held for as long as a goodbye takes.
+        let (said, ()) = tokio::join!(tokio::time::timeout(CLOSE_WAIT, goodbye), self.setup.let_go());
+        match said {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => tracing::debug!(%fault, "the connection was gone before its goodbye"),
             Err(_) => tracing::debug!("the peer did not answer the goodbye"),
@@ -326,6 +341,11 @@ impl Connection {
         }
         self.running.clear();
         self.count_running();
+        // Once more: an operation that was just ending may have pressed something after the first time.
+        self.setup.let_go().await;
+        if let Some(session) = self.setup.chat() {
+            self.setup.shared.screen.link_ended(session);
+        }
     }
 
     fn now(&self) -> std::time::Instant {
@@ -338,6 +358,13 @@ impl Connection {
 }
 
 impl Setup {
+    /// Releases the keys and buttons that the chat may have left held down.
+    async fn let_go(&self) {
+        if let Some(session) = self.chat() {
+            self.shared.screen.link_ends(session).await;
+        }
+    }
+
     fn chat(&self) -> Option<&drawbridge_core::SessionId> {
         match &self.purpose {
             Purpose::Control => None,

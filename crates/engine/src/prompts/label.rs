@@ -74,6 +74,44 @@ labels! {
     Offered = "offered",
     /// "yes": the person picked the folder in the place of the one that the platform asked for.
     Chosen = "chosen",
+    /// What would be done with pointer or keyboard; a key of `ACTIONS`.
+    Action = "action",
+    /// A point on the screen, "across, down", in the units of the displays.
+    Point = "point",
+    /// The points of a drag, in their order.
+    Way = "way",
+    /// So many points of a drag are not shown.
+    MorePoints = "more_points",
+    /// A button of the pointer; a key of the buttons.
+    Button = "button",
+    /// Keys that are held around it, or a chord.
+    Keys = "keys",
+    /// How long something lasts, in milliseconds.
+    Duration = "duration",
+    /// The way the wheel turns, and how many steps.
+    Scroll = "scroll",
+    /// A text that would be typed or put into the clipboard.
+    Text = "text",
+    /// So many characters the text has.
+    TextLength = "text_length",
+    /// "yes": the text is pasted through the clipboard.
+    Paste = "paste",
+    /// The app whose window is there now.
+    App = "app",
+    /// The title of the window that is there now.
+    WindowTitle = "window_title",
+    /// A window, as the platform names it.
+    Window = "window",
+    /// What of the screen would be seen: "all", the number of a display (0 is the main one), or a region.
+    Area = "area",
+    /// The identifier of the app that would be started.
+    AppId = "app_id",
+    /// The name of the app that would be started.
+    AppName = "app_name",
+    /// "yes": the app runs in a terminal.
+    InTerminal = "in_terminal",
+    /// What of the clipboard would be given away: "own" or "foreign".
+    Clipboard = "clipboard",
     /// So many characters of the fact before are left out in its middle.
     LeftOut = "left_out",
 }
@@ -83,13 +121,30 @@ pub const PROMPT_WALLS: [&str; 4] = ["full", "confined_none", "confined_loopback
 /// The values of the facts "kind" and "replaces".
 pub const PROMPT_KINDS: [&str; 5] = ["file", "folder", "link", "other", "missing"];
 
+/// The values of the fact "action".
+pub const PROMPT_ACTIONS: [&str; 13] = [
+    "left_click",
+    "right_click",
+    "middle_click",
+    "double_click",
+    "triple_click",
+    "mouse_move",
+    "mouse_down",
+    "mouse_up",
+    "drag",
+    "type",
+    "key",
+    "hold_key",
+    "scroll",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn keys_are_words_that_can_stand_in_the_name_of_a_text() {
-        let all: Vec<&str> = [PROMPT_LABELS, &PROMPT_WALLS, &PROMPT_KINDS].concat();
+        let all: Vec<&str> = [PROMPT_LABELS, &PROMPT_WALLS, &PROMPT_KINDS, &PROMPT_ACTIONS].concat();
 
         for key in &all {
             assert!(key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{key}");

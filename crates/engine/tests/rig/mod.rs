@@ -13,6 +13,7 @@ use drawbridge_engine::net::NetSettings;
 use drawbridge_engine::view::{LinkState, Snapshot};
 use drawbridge_engine::{Backoff, Command, Engine, EngineHandle, EngineOptions, ExitKind, Overlay, Reply};
 use drawbridge_os::folders::Folders;
+use drawbridge_os::seat::{Seat, SeatKind};
 use drawbridge_practice::{ConsentMode, Failure, Practice, PracticeOptions, Scope, Script};
 use drawbridge_store::audit::SyncMode;
 use drawbridge_store::secrets::SecretFile;
@@ -44,13 +45,25 @@ pub struct Wish {
     pub managed: ManagedOptions,
     /// Secrets rest in the encrypted file also where a keychain is ready.
     pub in_a_file: bool,
+    /// The screen; none by default, whatever the tests run on.
+    pub seat: Seat,
+    /// What the flag about the clipboard says, if it is there.
+    pub clipboard_foreign: Option<bool>,
 }
 
 impl Wish {
     /// As headless: attaching is allowed, files too, nothing else.
     pub fn headless() -> Self {
         let modes = BTreeMap::from([(Power::Attach, PowerMode::Allowed)]);
-        Self { can_ask: false, modes, limits: Limits::default(), managed: ManagedOptions::default(), in_a_file: false }
+        Self {
+            can_ask: false,
+            modes,
+            limits: Limits::default(),
+            managed: ManagedOptions::default(),
+            in_a_file: false,
+            seat: Seat { kind: SeatKind::None, display: None },
+            clipboard_foreign: None,
+        }
     }
 
     /// As headless, with a mode for one power.
@@ -62,6 +75,12 @@ impl Wish {
     /// With secrets in the encrypted file, whatever keychain the desktop has.
     pub fn in_a_file(mut self) -> Self {
         self.in_a_file = true;
+        self
+    }
+
+    /// With a screen of its own.
+    pub fn on(mut self, seat: Seat) -> Self {
+        self.seat = seat;
         self
     }
 
@@ -102,6 +121,7 @@ impl Rig {
             backoff: Backoff { base: Duration::from_millis(20), max: Duration::from_secs(1), jitter: Duration::ZERO },
             max_concurrent_commands: 10,
             max_commands_per_minute: 60,
+            max_screenshots_per_minute: 10_000,
             browse_roots: Some(vec![home_path.clone()]),
             audit_sync: SyncMode::Interval,
             net: NetSettings::default(),
@@ -109,6 +129,7 @@ impl Rig {
                 modes: wish.modes,
                 shell_mode: Some(drawbridge_policy::ShellMode::Full),
                 shell_network: None,
+                clipboard_foreign: wish.clipboard_foreign,
                 managed: wish.managed.policy.clone(),
             },
             can_ask: wish.can_ask,
@@ -117,6 +138,7 @@ impl Rig {
             headless: false,
             passphrase: Some(passphrase),
             managed: wish.managed,
+            seat: Some(wish.seat),
         };
         let engine = Engine::start(options.clone()).await.unwrap();
         let handle = engine.handle();
