@@ -16,6 +16,8 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Display {
     name: String,
+    /// Its size and depth, as Xvfb takes them.
+    screen: String,
     server: Child,
     manager: Option<Child>,
     folder: PathBuf,
@@ -37,33 +39,44 @@ impl Display {
     pub fn start_with_depth(width: u32, height: u32, bits: u8) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("display-{}-{:x}", std::process::id(), unique()));
         std::fs::create_dir_all(&folder)?;
-        // What a program sets stays when it ends, also when it was the last one.
-        // The server takes the first number that is free and writes it to its standard output.
-        let mut server = Command::new("Xvfb")
-            .args([
-                "-displayfd",
-                "1",
-                "-noreset",
-                "-nolisten",
-                "tcp",
-                "-screen",
-                "0",
-                &format!("{width}x{height}x{bits}"),
-            ])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let mut number = String::new();
-        if let Some(output) = server.stdout.take() {
-            BufReader::new(output).read_line(&mut number)?;
-        }
-        if number.trim().is_empty() {
-            let _ = server.kill();
-            let _ = server.wait();
-            return Err(io::Error::other("Xvfb did not start"));
-        }
-        Ok(Self { name: format!(":{}", number.trim()), server, manager: None, folder })
+        let screen = format!("{width}x{height}x{bits}");
+        // The first number that is free.
+        let (name, server) = serve(&screen, None)?;
+        Ok(Self { name, screen, server, manager: None, folder })
+    }
+
+    /// Ends the server, and with it all that is on the display.
+    ///
+    /// # Errors
+    /// When it cannot be ended.
+    pub fn lose(&mut self) -> io::Result<()> {
+        self.server.kill()?;
+        self.server.wait().map(drop)
+    }
+
+    /// Starts a server again under the name of the one that was lost.
+    ///
+    /// # Errors
+    /// When Xvfb does not start, for one because another one took the name.
+    pub fn start_again(&mut self) -> io::Result<()> {
+        (self.name, self.server) = serve(&self.screen, Some(&self.name))?;
+        Ok(())
+    }
+
+    /// Stops the server from answering, without ending it.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn freeze(&self) -> io::Result<()> {
+        self.run("kill", &["-STOP", &self.server.id().to_string()])
+    }
+
+    /// Lets the server answer again.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn thaw(&self) -> io::Result<()> {
+        self.run("kill", &["-CONT", &self.server.id().to_string()])
     }
 
     /// Returns its name, as in `DISPLAY`.
@@ -246,6 +259,28 @@ impl Drop for Recorder {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Starts a server and returns the name of its display and its process.
+fn serve(screen: &str, name: Option<&str>) -> io::Result<(String, Child)> {
+    // What a program sets stays when it ends, also when it was the last one. The server says its number when it is ready.
+    let mut server = Command::new("Xvfb")
+        .args(name)
+        .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-screen", "0", screen])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut number = String::new();
+    if let Some(output) = server.stdout.take() {
+        BufReader::new(output).read_line(&mut number)?;
+    }
+    if number.trim().is_empty() {
+        let _ = server.kill();
+        let _ = server.wait();
+        return Err(io::Error::other("Xvfb did not start"));
+    }
+    Ok((format!(":{}", number.trim()), server))
 }
 
 fn unique() -> u128 {

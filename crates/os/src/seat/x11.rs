@@ -141,3 +141,31 @@ impl From<ReplyOrIdError> for SeatFault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_testkit::display::Display;
+    use x11rb::protocol::xproto::ConnectionExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_answer_is_waited_for_no_longer_than_the_limit() {
+        let display = Display::start(64, 48).unwrap();
+        let seat = Seat::x11(display.name());
+        let limit = Some(Duration::from_millis(50));
+        let (connection, _) = connect(&seat, limit).unwrap();
+        let ask = || -> Result<(), SeatFault> { Ok(connection.get_input_focus()?.reply().map(drop)?) };
+        assert_eq!(ask(), Ok(()));
+
+        display.freeze().unwrap();
+
+        assert_eq!(ask(), Err(SeatFault::NoAnswer("the display server")));
+        assert!(matches!(connect(&seat, limit), Err(SeatFault::NoAnswer(_))));
+        display.thaw().unwrap();
+        // The same connection goes on.
+        let (patient, _) = connect(&seat, None).unwrap();
+        drop(patient);
+        assert_eq!(ask(), Ok(()));
+    }
+}

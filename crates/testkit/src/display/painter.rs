@@ -69,11 +69,24 @@ impl Painter {
     ///
     /// # Errors
     /// When the server refuses.
-    pub fn window(&self, at: (i16, i16), size: (u16, u16), [red, green, blue]: [u8; 3]) -> io::Result<u32> {
+    pub fn window(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3]) -> io::Result<u32> {
+        self.show(at, size, colour, true)
+    }
+
+    /// Shows a window of one colour as an app does: a window manager may put a frame around it and move it.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn app_window(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3]) -> io::Result<u32> {
+        self.show(at, size, colour, false)
+    }
+
+    fn show(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3], unmanaged: bool) -> io::Result<u32> {
+        let [red, green, blue] = colour;
         let show = || -> Result<u32, x11rb::errors::ReplyOrIdError> {
             let window = self.connection.generate_id()?;
             let colour = u32::from_be_bytes([0, red, green, blue]);
-            let look = CreateWindowAux::new().background_pixel(colour).override_redirect(1);
+            let look = CreateWindowAux::new().background_pixel(colour).override_redirect(u32::from(unmanaged));
             let kind = WindowClass::INPUT_OUTPUT;
             self.connection.create_window(24, window, self.root, at.0, at.1, size.0, size.1, 0, kind, 0, &look)?;
             self.connection.map_window(window)?;
