@@ -3,8 +3,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-use std::io::Write as _;
-use std::process::Stdio;
 use std::time::Duration;
 
 use drawbridge_os::seat::clipboard::{Clipboard, KDE_MARK, PutBack, Reader, open};
@@ -18,16 +16,6 @@ fn display() -> (Display, Box<dyn Clipboard>) {
     let display = Display::start(640, 480).unwrap();
     let clipboard = open(&Seat::x11(display.name())).unwrap();
     (display, clipboard)
-}
-
-/// Copies with xclip, which holds the clipboard until somebody else takes it.
-fn xclip_in(display: &Display, text: &[u8]) {
-    let mut copy = display.command("xclip");
-    copy.args(["-selection", "clipboard", "-i"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut copy = copy.spawn().unwrap();
-    copy.stdin.take().unwrap().write_all(text).unwrap();
-    // It ends once it holds the clipboard, and leaves a child behind that hands it out.
-    assert!(copy.wait().unwrap().success());
 }
 
 fn xclip_out(display: &Display, target: &str) -> Option<Vec<u8>> {
@@ -89,7 +77,7 @@ fn own_text_is_told_from_that_of_others_also_where_it_is_the_same() {
 
     let written = clipboard.write_text("same").unwrap();
     let ours = clipboard.read_text(ROOM).unwrap();
-    xclip_in(&display, b"same");
+    display.copy(b"same").unwrap();
     let theirs = clipboard.read_text(ROOM).unwrap();
 
     assert_eq!((ours.text.as_deref(), theirs.text.as_deref()), (Some("same"), Some("same")));
@@ -106,7 +94,7 @@ fn eight_megabytes_travel_in_pieces_both_ways() {
     clipboard.write_text(&large).unwrap();
     assert!(xclip_out(&display, "UTF8_STRING").unwrap() == large.as_bytes());
 
-    xclip_in(&display, large.as_bytes());
+    display.copy(large.as_bytes()).unwrap();
     assert!(clipboard.read_text(ROOM).unwrap().text.unwrap() == large);
     // How much it is in all need not be told before; what was seen is more than may be taken.
     assert!(matches!(clipboard.read_text(1024 * 1024), Err(SeatFault::TooLarge(seen)) if seen > 1024 * 1024));
@@ -267,17 +255,17 @@ fn nothing_and_own_text_come_back_as_what_they_were() {
 #[test]
 fn what_the_person_copied_meanwhile_stays() {
     let (display, clipboard) = display();
-    xclip_in(&display, b"before");
+    display.copy(b"before").unwrap();
     let kept = clipboard.keep(ROOM).unwrap();
     clipboard.write_text("ours").unwrap();
 
-    xclip_in(&display, b"copied meanwhile");
+    display.copy(b"copied meanwhile").unwrap();
 
     assert_eq!(clipboard.put_back(&kept).unwrap(), PutBack::Changed);
     assert_eq!(xclip_out(&display, "UTF8_STRING").unwrap(), b"copied meanwhile");
     // The same text from somebody else is somebody else's.
     clipboard.write_text("ours").unwrap();
-    xclip_in(&display, b"ours");
+    display.copy(b"ours").unwrap();
     assert_eq!(clipboard.put_back(&kept).unwrap(), PutBack::Changed);
 }
 

@@ -2,13 +2,15 @@
 //!
 //! Real clients of the server, each with a connection and a thread of its own. Nothing waits by time.
 
-use std::io;
+use std::io::{self, Write as _};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use x11rb::connection::Connection as _;
 use x11rb::errors::ReplyOrIdError;
 use x11rb::protocol::Event;
+use x11rb::protocol::xfixes::{ConnectionExt as _, SelectionEventMask};
 use x11rb::protocol::xproto::{
     Atom, AtomEnum, ChangeWindowAttributesAux, ConnectionExt as _, CreateWindowAux, EventMask, PropMode, Property,
     SELECTION_NOTIFY_EVENT, SelectionNotifyEvent, SelectionRequestEvent, Window, WindowClass,
@@ -109,6 +111,25 @@ impl Display {
         Ok(Holder { asked, window, killer, thread: Some(thread) })
     }
 
+    /// Copies a text with xclip, and returns once that holds the clipboard. It does until another program takes it.
+    ///
+    /// # Errors
+    /// When xclip is missing or the display is gone.
+    pub fn copy(&self, text: &[u8]) -> io::Result<()> {
+        let (server, screen) = x11rb::connect(Some(self.name())).map_err(io::Error::other)?;
+        watch_owner(&server, screen).map_err(io::Error::other)?;
+        let mut xclip = self.command("xclip");
+        xclip.args(["-selection", "clipboard", "-i"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut xclip = xclip.spawn()?;
+        if let Some(mut input) = xclip.stdin.take() {
+            input.write_all(text)?;
+        }
+        // It leaves a child behind, which takes the clipboard at some time after that.
+        xclip.wait()?;
+        while !matches!(server.wait_for_event().map_err(io::Error::other)?, Event::XfixesSelectionNotify(_)) {}
+        Ok(())
+    }
+
     /// Asks for one target of the clipboard and takes the first `pieces` of it, all without a number. None when it is refused.
     /// The asker stays there, so that content in pieces can be left in the middle.
     ///
@@ -142,6 +163,13 @@ fn window(server: &RustConnection, screen: usize) -> Done<Window> {
     let events = CreateWindowAux::new().event_mask(EventMask::PROPERTY_CHANGE);
     server.create_window(0, window, root, 0, 0, 1, 1, 0, WindowClass::INPUT_ONLY, 0, &events)?.check()?;
     Ok(window)
+}
+
+fn watch_owner(server: &RustConnection, screen: usize) -> Done<()> {
+    server.xfixes_query_version(5, 0)?.reply()?;
+    let (window, clipboard) = (window(server, screen)?, atom(server, "CLIPBOARD")?);
+    server.xfixes_select_selection_input(window, clipboard, SelectionEventMask::SET_SELECTION_OWNER)?.check()?;
+    Ok(())
 }
 
 fn ask(server: &RustConnection, screen: usize, target: &str, pieces: Option<usize>) -> Done<Option<Format>> {

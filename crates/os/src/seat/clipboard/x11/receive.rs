@@ -85,13 +85,14 @@ impl Receiving {
         if kind != atoms.INCR {
             return Ok(Some(self.take(server, atoms, 0, length)?.map_or(Arrival::Refused, Arrival::Whole)));
         }
-        // It comes in pieces, of this size at least. Deleting the property asks for the first one.
-        let announced =
-            server.get_property(true, self.window, atoms.DRAWBRIDGE_RECEIVED, AtomEnum::ANY, 0, 1)?.reply()?;
+        // It comes in pieces, and is at least that long in all. Deleting the property asks for the first one.
+        let (window, property) = (self.window, atoms.DRAWBRIDGE_RECEIVED);
+        let announced = server.get_property(false, window, property, AtomEnum::ANY, 0, 1)?.reply()?;
         let least = announced.value32().and_then(|mut values| values.next()).unwrap_or(0);
         if u64::from(least) > self.max_bytes {
             return Err(SeatFault::TooLarge(u64::from(least)));
         }
+        server.delete_property(window, property)?;
         self.pieces = Some(Received { kind: 0, unit_bits: 8, bytes: Vec::new() });
         Ok(None)
     }
