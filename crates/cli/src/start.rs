@@ -34,7 +34,7 @@ pub(crate) async fn run(args: StartArgs) -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     log::keep_in(&place.folders.logs);
     let loaded = configuration::load(&place, flags(&args))?;
-    tell_what_is_not_built(&loaded.config);
+    tell_what_stays_off(&loaded.config);
     let mut options = options(&place, &loaded);
     for overruled in options.managed.told() {
         out::complain(&overruled);
@@ -135,16 +135,17 @@ pub(crate) fn policy(place: &Place, loaded: &Loaded, stored: &PolicyState) -> Po
     options.overlay.over(stored, options.can_ask)
 }
 
-/// Nobody should believe that a power is on which this version does not have.
-fn tell_what_is_not_built(config: &Config) {
+/// Nobody should believe that a power is on which is not.
+fn tell_what_stays_off(config: &Config) {
     for (wanted, what) in [
-        (config.enable_computer_use, "see the screen or use mouse and keyboard"),
-        (config.enable_clipboard || config.enable_clipboard_read_foreign, "use the clipboard"),
         (config.enable_local_llm, "ask the local model"),
         (config.enable_hardware, "use devices"),
     ] {
         if wanted {
             out::complain(&format!("this version cannot {what} yet, so that stays off"));
         }
+    }
+    if config.enable_clipboard_read_foreign && !config.enable_clipboard {
+        out::complain("enable_clipboard_read_foreign does nothing while enable_clipboard is off");
     }
 }

@@ -1,7 +1,7 @@
 //! What the running engine shows: state, chats, questions.
 
 use drawbridge_core::escape_outside_text;
-use drawbridge_engine::view::{ChatView, DiffView, LinkState, PromptView, Snapshot};
+use drawbridge_engine::view::{ChatView, DiffView, LinkState, PowerView, PromptView, ScreenUseView, Snapshot};
 use drawbridge_store::settings::Settings;
 use serde_json::{Value, json};
 
@@ -69,6 +69,8 @@ fn as_json(snapshot: Option<&Snapshot>, raised: bool) -> Value {
         "link": snapshot.link,
         "account": snapshot.account.state,
         "trouble": snapshot.trouble,
+        "powers": snapshot.powers,
+        "screen": snapshot.screen,
     })
 }
 
@@ -90,8 +92,27 @@ fn in_words(snapshot: Option<&Snapshot>, raised: bool) -> String {
     lines
         .extend(snapshot.trouble.as_ref().map(|trouble| format!("trouble: {}", escape_outside_text(&trouble.message))));
     lines.extend(snapshot.chats.iter().map(chat_line));
+    lines.push(powers_line(&snapshot.powers));
+    lines.extend(snapshot.screen.in_use.as_ref().map(use_line));
     lines.push(format!("questions: {}", snapshot.prompts.len()));
     lines.join("\n")
+}
+
+/// The powers that are not off.
+fn powers_line(powers: &[PowerView]) -> String {
+    let on: Vec<String> = powers
+        .iter()
+        .filter(|power| power.built && power.mode != "off")
+        .map(|power| format!("{} {}", escape_outside_text(&power.power), escape_outside_text(&power.mode)))
+        .collect();
+    if on.is_empty() { "powers: all off".to_owned() } else { format!("powers: {}", on.join(", ")) }
+}
+
+/// An agent has the screen now, or had it a moment ago.
+fn use_line(used: &ScreenUseView) -> String {
+    let chat = used.session_id.as_deref().map(escape_outside_text).unwrap_or_default();
+    let waits = if used.person_active { "; its input waits for you" } else { "" };
+    format!("screen: in use by {chat}, {} pictures, {} acts{waits}", used.pictures, used.acts)
 }
 
 /// Texts were made safe by the engine; doing it once more costs nothing and trusts nobody.

@@ -10,6 +10,7 @@ mod door;
 mod limit;
 mod network;
 mod powers;
+mod screen;
 mod state;
 mod words;
 
@@ -238,6 +239,10 @@ pub async fn run(input: Input) -> Vec<Finding> {
         on_thread(&input, QUICK, "shells", powers::shells).boxed(),
         on_thread(&input, QUICK, "permissions", powers::permissions).boxed(),
         powers::local_model(&input).boxed(),
+        match door.snapshot().and_then(screen::in_use) {
+            Some(found) => std::future::ready(found).boxed(),
+            None => on_thread(&input, QUICK, "computer_use", screen::screen).boxed(),
+        },
         std::future::ready(powers::not_built(&input)).boxed(),
         on_thread(&input, QUICK, "display", desktop::display).boxed(),
         on_thread(&input, QUICK, "tray", desktop::tray).boxed(),

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// A start without a window waits so long for it.
 const FIRST_PATIENCE: Duration = Duration::from_secs(3);
 /// Works on every seat, so it says nothing about one.
-const SAYS_NOTHING: [&str; 3] = ["permissions.check", "permissions", "input.wait"];
+pub(crate) const SAYS_NOTHING: [&str; 3] = ["permissions.check", "permissions", "input.wait"];
 /// Releasing what is held takes a moment, unless the display hangs.
 const RELEASE_WITHIN: Duration = Duration::from_millis(300);
 

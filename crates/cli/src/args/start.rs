@@ -23,13 +23,13 @@ pub(crate) struct StartArgs {
     /// How commands run; switches nothing on by itself
     #[arg(long, value_name = "MODE")]
     pub(crate) shell: Option<ShellChoice>,
-    /// Lets agents see the screen and use mouse and keyboard (not in this version)
+    /// Lets agents see the screen and use mouse and keyboard
     #[arg(long)]
     pub(crate) enable_computer_use: bool,
-    /// Lets agents write the clipboard (not in this version)
+    /// Lets agents write the clipboard and read back their own text
     #[arg(long)]
     pub(crate) enable_clipboard: bool,
-    /// Lets agents read what others put in the clipboard (not in this version)
+    /// Lets agents also read what others put in the clipboard; with --enable-clipboard
     #[arg(long)]
     pub(crate) enable_clipboard_read_foreign: bool,
     /// Lets agents ask the local model (not in this version)

@@ -146,20 +146,13 @@ fn permission_findings(screen: PermissionState, act: PermissionState, wanted: bo
 pub(super) fn not_built(input: &Input) -> Vec<Finding> {
     let config = input.config();
     [
-        ("computer_use", config.enable_computer_use, FindingState::Fail, "enable_computer_use"),
-        (
-            "clipboard",
-            config.enable_clipboard || config.enable_clipboard_read_foreign,
-            FindingState::Warn,
-            "enable_clipboard",
-        ),
-        ("local_model", config.enable_local_llm, FindingState::Warn, "enable_local_llm"),
-        ("hardware", config.enable_hardware, FindingState::Warn, "enable_hardware"),
+        ("local_model", config.enable_local_llm, "enable_local_llm"),
+        ("hardware", config.enable_hardware, "enable_hardware"),
     ]
     .into_iter()
-    .filter(|(_, wanted, ..)| *wanted)
-    .map(|(check, _, mark, setting)| {
-        Finding::new(check, mark, &words::NOT_BUILT, &[("setting", &setting)]).with_action("open_config")
+    .filter(|(_, wanted, _)| *wanted)
+    .map(|(check, _, setting)| {
+        Finding::warn(check, &words::NOT_BUILT, &[("setting", &setting)]).with_action("open_config")
     })
     .collect()
 }

@@ -161,10 +161,9 @@ async fn a_model_server_elsewhere_is_never_asked_and_one_nobody_wants_neither() 
 fn what_this_version_lacks_is_said_where_it_was_asked_for() {
     let rig = Rig::new();
 
-    let found = not_built(&rig.input("enable_computer_use = true\nenable_clipboard = true\n"));
+    let found = not_built(&rig.input("enable_local_llm = true\nenable_hardware = true\n"));
 
     let checks: Vec<(&str, FindingState)> = found.iter().map(|one| (one.check.as_str(), one.state)).collect();
-    assert_eq!(checks, [("computer_use", FindingState::Fail), ("clipboard", FindingState::Warn)]);
-    assert_eq!(super::super::exit_code(&found), 78);
-    assert_eq!(super::super::exit_code(&not_built(&rig.input("enable_clipboard = true\n"))), 0);
+    assert_eq!(checks, [("local_model", FindingState::Warn), ("hardware", FindingState::Warn)]);
+    assert_eq!(not_built(&rig.input("enable_computer_use = true\nenable_clipboard = true\n")), []);
 }

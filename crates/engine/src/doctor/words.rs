@@ -227,6 +227,32 @@ words! {
     ACCESSIBILITY_DENIED "accessibility_denied": "The system does not let Drawbridge use keyboard and mouse."
         => "Switch it on for Drawbridge in System Settings, Privacy and Security, Accessibility.";
 
+    SCREEN_READY "screen_ready": "Agents can see and use the screen here, as far as you allow it: {features}";
+    SCREEN_READY_SIZED "screen_ready_sized": "Agents can see and use the screen here ({width} × {height}), as far as you allow it: {features}";
+    SCREEN_NONE "screen_none": "No display is named, so agents can neither see nor use a screen here."
+        => "Start Drawbridge inside a desktop session, or leave computer use off.";
+    SCREEN_NONE_X11 "screen_none_x11": "The X server cannot be used: {why}"
+        => "Start Drawbridge inside the desktop session, with the DISPLAY and XAUTHORITY of it.";
+    SCREEN_NONE_WAYLAND "screen_none_wayland": "This Wayland session lets no program see or use the screen: {why}"
+        => "Log in to an X11 session, or leave computer use off.";
+    SCREEN_NONE_WSL "screen_none_wsl": "A Linux inside Windows has no screen of its own."
+        => "Run Drawbridge on Windows itself, or leave computer use off.";
+    SCREEN_NONE_MACOS "screen_none_macos": "macOS does not let Drawbridge see or use the screen: {why}"
+        => "Allow Drawbridge in System Settings, Privacy and Security, Accessibility and Screen Recording.";
+    SCREEN_NONE_WINDOWS "screen_none_windows": "The screen cannot be seen or used: {why}"
+        => "Start Drawbridge inside the desktop session of the person.";
+    SCREEN_LACKS "screen_lacks": "Not possible here: {features}. The reason: {why}"
+        => "Nothing has to be done if agents do not need that.";
+    SCREEN_LACKS_X11 "screen_lacks_x11": "Not possible on this X server: {features}. The reason: {why}"
+        => "Start a window manager or the service that the reason names; nothing has to be done if agents do not need that.";
+    SCREEN_LACKS_WAYLAND "screen_lacks_wayland": "Not possible in this Wayland session: {features}. The reason: {why}"
+        => "Log in to an X11 session if agents need that.";
+    CLIPBOARD_READY "clipboard_ready": "Agents can use the clipboard here, as far as you allow it.";
+    CLIPBOARD_NONE "clipboard_none": "The clipboard cannot be used here: {why}"
+        => "Start Drawbridge inside the desktop session, or leave the clipboard off.";
+    CLIPBOARD_FOREIGN_ALONE "clipboard_foreign_alone": "enable_clipboard_read_foreign does nothing while enable_clipboard is off."
+        => "Switch enable_clipboard on, or take enable_clipboard_read_foreign out of the configuration.";
+
     NOT_BUILT "not_built": "This version of Drawbridge cannot do that yet; the power stays off."
         => "Take {setting} out of the configuration.";
     MODEL_THERE "model_there": "The local model server {url} answers (version {version}).";
