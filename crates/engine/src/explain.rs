@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_core::computer::{AppLaunchOp, ComputerOp, InputOp, PictureFormat, Point, ScreenshotOp, WindowListOp};
 use drawbridge_core::{
     BrowseOp, BrowsePlace, CommandLine, CommandOp, ContentForm, FileOp, Operation, SessionId, SessionOp,
 };
@@ -13,7 +14,7 @@ use crate::rule_list;
 use crate::view::{ExplainView, WhyView};
 
 /// Names of every operation that policy knows, in the order in which they are shown.
-pub const OPERATIONS: [&str; 12] = [
+pub const OPERATIONS: [&str; 23] = [
     "FILE_READ",
     "FILE_WRITE",
     "FILE_STAT",
@@ -26,6 +27,17 @@ pub const OPERATIONS: [&str; 12] = [
     "ACTIVATE_SESSION",
     "RESTORE_SESSION",
     "DETACH_SESSION",
+    "SCREENSHOT_REQUEST",
+    "INPUT_ACTION",
+    "CURSOR_POSITION_REQUEST",
+    "DISPLAY_INFO_REQUEST",
+    "WINDOW_LIST_REQUEST",
+    "WINDOW_FOCUS",
+    "APP_LIST_REQUEST",
+    "APP_LAUNCH",
+    "CLIPBOARD_READ",
+    "CLIPBOARD_WRITE",
+    "PERMISSIONS_CHECK_REQUEST",
 ];
 
 /// Explains the decision about a kind of operation; none when there is no operation of this name. `session` is the chat
@@ -80,6 +92,34 @@ fn sample(name: &str, session: Option<&SessionId>) -> Option<Operation> {
         "ACTIVATE_SESSION" => Operation::Session(SessionOp::Activate { session: chat()?, revision: 1 }),
         "RESTORE_SESSION" => Operation::Session(SessionOp::Restore { session: chat()?, root_grant: String::new() }),
         "DETACH_SESSION" => Operation::Session(SessionOp::Detach { session: chat()? }),
+        _ => Operation::Computer(computer_sample(name)?),
+    })
+}
+
+fn computer_sample(name: &str) -> Option<ComputerOp> {
+    Some(match name {
+        "SCREENSHOT_REQUEST" => ComputerOp::Screenshot(ScreenshotOp {
+            monitor: 0,
+            quality: 75,
+            area: None,
+            format: PictureFormat::Jpeg,
+            include_cursor: true,
+        }),
+        "INPUT_ACTION" => ComputerOp::Input(InputOp::Move { at: Point::default() }),
+        "CURSOR_POSITION_REQUEST" => ComputerOp::CursorPosition,
+        "DISPLAY_INFO_REQUEST" => ComputerOp::DisplayInfo,
+        "WINDOW_LIST_REQUEST" => ComputerOp::WindowList(WindowListOp::default()),
+        "WINDOW_FOCUS" => ComputerOp::WindowFocus { window_id: String::new(), raise: true },
+        "APP_LIST_REQUEST" => ComputerOp::AppList { include_background: false },
+        "APP_LAUNCH" => ComputerOp::AppLaunch(AppLaunchOp {
+            bundle_id: None,
+            executable_path: None,
+            args: Vec::new(),
+            activate: true,
+        }),
+        "CLIPBOARD_READ" => ComputerOp::ClipboardRead,
+        "CLIPBOARD_WRITE" => ComputerOp::ClipboardWrite { text: String::new() },
+        "PERMISSIONS_CHECK_REQUEST" => ComputerOp::PermissionsCheck { names: Vec::new() },
         _ => return None,
     })
 }
@@ -110,5 +150,21 @@ mod tests {
         state.raised = true;
         assert_eq!((write(&state).decision.as_str(), write(&state).rule.as_str()), ("deny", "raised"));
         assert_eq!(explain(&state, "DETACH_SESSION", None).unwrap().decision, "allow");
+    }
+
+    #[test]
+    fn screen_and_clipboard_have_switches_of_their_own() {
+        let mut state = PolicyState::defaults();
+        let told = |state: &PolicyState, name: &str| {
+            let view = explain(state, name, None).unwrap();
+            (view.decision, view.power)
+        };
+        let said = |decision: &str, power: Power| (decision.to_owned(), Some(power.name().to_owned()));
+        assert_eq!(told(&state, "SCREENSHOT_REQUEST"), said("deny", Power::ComputerUse));
+        assert_eq!(told(&state, "CLIPBOARD_READ"), said("deny", Power::Clipboard));
+
+        state.modes.insert(Power::ComputerUse, PowerMode::Allowed);
+        assert_eq!(told(&state, "INPUT_ACTION"), said("allow", Power::ComputerUse));
+        assert_eq!(told(&state, "CLIPBOARD_WRITE"), said("deny", Power::Clipboard));
     }
 }

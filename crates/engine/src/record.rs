@@ -1,5 +1,7 @@
 //! What the audit log and the window say about an operation (spec 3.3). Never contents, typed text, environment values,
-//! grants or browse references (invariant 6).
+//! grants or browse references (invariant 6). Computer use is in [`computer`].
+
+mod computer;
 
 use drawbridge_core::{
     CommandLine, CommandOp, ContentForm, FileOp, OpError, Operation, Outcome, Power, PowerMode, SessionOp,
@@ -35,7 +37,8 @@ pub(crate) fn facts(operation: &Operation, command_timeout_seconds: u64) -> Fact
             let browse_id = op.place.as_ref().map(|place| &place.browse_id);
             (json!({ "browse_id": browse_id }), None)
         }
-        Operation::Session(_) | Operation::Computer(_) => (json!({}), None),
+        Operation::Computer(op) => (computer::details(op), None),
+        Operation::Session(_) => (json!({}), None),
     };
     Facts { op: operation.name(), details: object(details), path }
 }
@@ -64,11 +67,8 @@ impl Facts {
                 })
             }
             Outcome::Changed(change) if change.link_broken => json!({ "link_broken": true }),
-            Outcome::Changed(_)
-            | Outcome::Done
-            | Outcome::Stat(_)
-            | Outcome::Command(_)
-            | Outcome::Picture(_)
+            Outcome::Changed(_) | Outcome::Done | Outcome::Stat(_) | Outcome::Command(_) => return,
+            Outcome::Picture(_)
             | Outcome::Cursor(_)
             | Outcome::Displays(_)
             | Outcome::Windows { .. }
@@ -76,7 +76,10 @@ impl Facts {
             | Outcome::Launched { .. }
             | Outcome::Clipboard(_)
             | Outcome::ClipboardWritten { .. }
-            | Outcome::Permissions(_) => return,
+            | Outcome::Permissions(_) => match computer::afterwards(outcome) {
+                Some(more) => more,
+                None => return,
+            },
         };
         self.details.extend(object(more));
     }
@@ -178,20 +181,8 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Returns what a record is about, as its details say: a path, a command, a folder. Neither safe to show nor short.
 pub(crate) fn subject_of(op: &str, details: &Map<String, Value>) -> String {
-    const KEYS: [&str; 12] = [
-        "path",
-        "allowed_root",
-        "session_id",
-        "executable_path",
-        "bundle_id",
-        "model",
-        "action",
-        "format",
-        "operation",
-        "reason",
-        "why",
-        "file",
-    ];
+    const KEYS: [&str; 9] =
+        ["path", "allowed_root", "session_id", "model", "format", "operation", "reason", "why", "file"];
     let text = |key: &str| details.get(key).and_then(Value::as_str);
     match op {
         "FILE_MOVE" => format!("{} -> {}", text("src").unwrap_or_default(), text("dst").unwrap_or_default()),
@@ -210,7 +201,8 @@ pub(crate) fn subject_of(op: &str, details: &Map<String, Value>) -> String {
             let told: Vec<String> = details.iter().map(|(key, value)| format!("{key}: {}", words(value))).collect();
             told.join(", ")
         }
-        _ => KEYS.iter().find_map(|key| text(key)).unwrap_or_default().to_owned(),
+        _ => computer::subject(op, details)
+            .unwrap_or_else(|| KEYS.iter().find_map(|key| text(key)).unwrap_or_default().to_owned()),
     }
 }
 
@@ -263,7 +255,7 @@ pub(crate) fn sentence(operation: &Operation) -> String {
         }
         Operation::Command(_) => "The agent wants to run a command on this computer".to_owned(),
         Operation::Browse(_) => "The platform wants to see names of folders".to_owned(),
-        Operation::Computer(_) => "The agent wants to use this computer".to_owned(),
+        Operation::Computer(op) => format!("The agent wants to {}", computer::wish(op)),
         Operation::Session(op) => match op {
             SessionOp::Attach { .. } => "The platform wants to attach a folder to a chat".to_owned(),
             SessionOp::Activate { .. } | SessionOp::Restore { .. } => {
