@@ -124,8 +124,25 @@ impl Home {
         Ok(started.elapsed())
     }
 
+    /// Adds lines to the configuration; before any table.
+    pub(crate) fn configure_more(&self, lines: &str) -> anyhow::Result<()> {
+        let file = self.config().join("config.toml");
+        let text = std::fs::read_to_string(&file)? + lines;
+        Ok(std::fs::write(file, text)?)
+    }
+
     /// Starts the engine's own program on these folders.
     pub(crate) fn start(&self, kind: Kind, url: &str) -> anyhow::Result<Process> {
+        self.start_with(kind, url, |_| {})
+    }
+
+    /// The same, with more words or another environment.
+    pub(crate) fn start_with(
+        &self,
+        kind: Kind,
+        url: &str,
+        more: impl FnOnce(&mut Command),
+    ) -> anyhow::Result<Process> {
         let mut command = Command::new(program()?);
         command.args(["start", "--headless", "--platform-url", url]);
         if kind != Kind::Control {
@@ -133,6 +150,7 @@ impl Home {
             command.args(["--enable-shell", "--shell", if kind == Kind::Full { "full" } else { "confined" }]);
         }
         self.environment(&mut command);
+        more(&mut command);
         let log = std::fs::File::create(self.dir.path().join("log"))?;
         let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
         Ok(Process { pid: child.id(), child: Killed(child) })

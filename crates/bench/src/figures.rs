@@ -5,6 +5,7 @@ pub(crate) mod growth;
 pub(crate) mod idle;
 pub(crate) mod package;
 pub(crate) mod raise;
+pub(crate) mod screen;
 pub(crate) mod start;
 pub(crate) mod window;
 pub(crate) mod wire;

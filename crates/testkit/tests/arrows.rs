@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("drawbridge-practice", &["proto"]),
     ("drawbridge-testkit", &["core", "os", "policy", "proto", "caps", "store", "engine", "practice"]),
     ("drawbridge-cli", &["core", "os", "policy", "proto", "caps", "store", "engine", "practice"]),
-    ("drawbridge-bench", &["core", "os", "policy", "proto", "caps", "store", "engine", "practice"]),
+    ("drawbridge-bench", &["core", "os", "policy", "proto", "caps", "store", "engine", "practice", "testkit"]),
     ("drawbridge-desktop", &["core", "os", "policy", "proto", "caps", "store", "engine", "practice"]),
 ];
 
