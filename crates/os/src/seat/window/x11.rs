@@ -8,6 +8,7 @@ mod look;
 mod read;
 
 use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,9 @@ x11rb::atom_manager! {
     }
 }
 
+/// Counts connections.
+static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
+
 /// Where the keyboard is, as the server and as the window manager tell it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Keyboard {
@@ -127,7 +131,11 @@ impl X11Windows {
             shapes,
             host: super::process::host(),
             own,
-            standing: Mutex::default(),
+            // Marks of two connections never agree.
+            standing: Mutex::new(Standing {
+                mark: CONNECTIONS.fetch_add(1, Ordering::Relaxed) << 40,
+                ..Standing::default()
+            }),
         })
     }
 
