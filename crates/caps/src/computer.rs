@@ -101,6 +101,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     windows: windows::Registry,
     sight: guard::Sight,
+    probed: features::Probed,
     own_text: clipboard::OwnText,
     shots: screenshot::Shots,
     settings: Mutex<ComputerSettings>,
@@ -127,6 +128,7 @@ impl Computer {
             clock,
             windows: windows::Registry::default(),
             sight: guard::Sight::default(),
+            probed: features::Probed::default(),
             own_text: clipboard::OwnText::default(),
             shots: screenshot::Shots::default(),
             settings: Mutex::new(settings),
@@ -139,10 +141,15 @@ impl Computer {
         *self.inner.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
-    /// Looks what this seat can do at this moment, for HELLO. Blocks.
+    /// Looks what this seat can do, for HELLO, and remembers it. Blocks, at most 300 ms.
     #[must_use]
     pub fn probe(&self, clipboard: ClipboardRule) -> Features {
-        features::probe(&self.inner.seats, clipboard)
+        self.inner.probed.get(&self.inner, clipboard)
+    }
+
+    /// Makes the next [`Computer::probe`] look again: after a permission or a setting of the system changed.
+    pub fn look_again(&self) {
+        self.inner.probed.forget();
     }
 
     /// Forgets the windows that a chat was told about: at each HELLO (spec 10.6).

@@ -140,11 +140,6 @@ impl App {
         self.names.iter().any(|known| is_named(known, name))
     }
 
-    /// Tells whether it takes commands.
-    pub(super) fn is_terminal(&self) -> bool {
-        self.kind == Some(Kind::Terminal)
-    }
-
     /// Returns its name, safe to show.
     pub(super) fn shown(&self) -> &str {
         &self.shown
