@@ -27,10 +27,13 @@ use person::Person;
 
 pub(super) use watch::watch_main;
 
+/// How often lent entries of the keymap are looked at, while there are any.
+const TIDY_EVERY: Duration = Duration::from_secs(1);
+
 /// Pointer and keyboard of one display.
 pub(super) struct X11Input {
     hand: Arc<Hand>,
-    keyboard: Mutex<Keyboard>,
+    keyboard: Arc<Mutex<Keyboard>>,
     person: Person,
 }
 
@@ -43,14 +46,28 @@ impl X11Input {
         x.xtest_get_version(2, 2)?.reply()?;
         let expected = Arc::new(Expected::default());
         let hand = Arc::new(Hand::new(seat.clone(), x, root, Arc::clone(&expected)));
-        let person = Person::watch(seat, &hand, &expected, longest)?;
-        let keyboard = Mutex::new(Keyboard::new(seat)?);
+        let keyboard = Arc::new(Mutex::new(Keyboard::new(seat)?));
+        let person = Person::watch(seat, &hand, &expected, longest, tidying(&keyboard, &hand))?;
         Ok(Self { hand, keyboard, person })
     }
 
     fn keyboard(&self) -> MutexGuard<'_, Keyboard> {
         self.keyboard.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Takes lent entries of the keymap away once they are not needed any more.
+fn tidying(keyboard: &Arc<Mutex<Keyboard>>, hand: &Arc<Hand>) -> person::Chores {
+    let (keyboard, hand) = (Arc::clone(keyboard), Arc::clone(hand));
+    Box::new(move || {
+        // Whoever has it now types, and may leave something to tidy up.
+        let Ok(mut keyboard) = keyboard.try_lock() else { return Some(TIDY_EVERY) };
+        if let Err(fault) = keyboard.idle(&*hand) {
+            tracing::debug!(%fault, "the keymap could not be tidied up");
+            return None;
+        }
+        keyboard.has_entries().then_some(TIDY_EVERY)
+    })
 }
 
 impl Input for X11Input {

@@ -3,6 +3,9 @@
 //!
 //! Raw events of XInput2 come also while another program has grabbed the pointer or the keyboard. The thread sleeps until there is
 //! one; our own presses wake it as well, so it knows of everything that is held without being told.
+//!
+//! Not seen: a program that sets the pointer to another place without moving it there (`XWarpPointer`), as games do. No mouse and no
+//! remote desktop does that.
 
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
@@ -31,18 +34,18 @@ const JUST_NOW: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct LastAct {
     opened: Instant,
-    /// Milliseconds after `opened`, plus one; 0 for never.
+    /// Microseconds after `opened`, plus one; 0 for never.
     at: AtomicU64,
 }
 
 impl LastAct {
     fn note(&self, now: Instant) {
-        let after = now.saturating_duration_since(self.opened).as_millis();
+        let after = now.saturating_duration_since(self.opened).as_micros();
         self.at.store(u64::try_from(after).unwrap_or(u64::MAX - 1) + 1, Ordering::Release);
     }
 
     fn ago(&self, now: Instant) -> Option<Duration> {
-        let after = Duration::from_millis(self.at.load(Ordering::Acquire).checked_sub(1)?);
+        let after = Duration::from_micros(self.at.load(Ordering::Acquire).checked_sub(1)?);
         Some(now.saturating_duration_since(self.opened + after))
     }
 }
@@ -61,6 +64,7 @@ impl Person {
         hand: &Arc<Hand>,
         expected: &Arc<Expected>,
         longest: Duration,
+        chores: Chores,
     ) -> Result<Self, SeatFault> {
         let (x, screen) = connect(seat, Some(PATIENCE))?;
         let root = x.setup().roots.get(screen).map_or(x11rb::NONE, |screen| screen.root);
@@ -75,6 +79,7 @@ impl Person {
             expected: Arc::clone(expected),
             last: Arc::clone(&last),
             longest,
+            chores,
         };
         let thread = std::thread::Builder::new()
             .name("seat-person".to_owned())
@@ -128,7 +133,11 @@ struct Attendant {
     expected: Arc<Expected>,
     last: Arc<LastAct>,
     longest: Duration,
+    chores: Chores,
 }
+
+/// What else has to be done once in a while. Returns the time until it should be asked again; none for only after the next event.
+pub(super) type Chores = Box<dyn Fn() -> Option<Duration> + Send>;
 
 impl Attendant {
     fn attend(&self) {
@@ -140,7 +149,7 @@ impl Attendant {
                     Err(_) => return,
                 }
             }
-            let wait = self.let_go();
+            let wait = [self.let_go(), (self.chores)()].into_iter().flatten().min();
             let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
             let mut watched = [PollFd::new(self.x.stream(), PollFlags::IN)];
             match rustix::event::poll(&mut watched, wait.as_ref()) {
