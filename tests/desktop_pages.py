@@ -26,7 +26,7 @@ LOOKS = [(theme, zoom, language) for zoom, theme, language in itertools.product(
 #: For parts of a page that is seen in all of them: each theme, size and language, and both themes as axe-core sees them.
 SOME = [("light", 100, "en"), ("dark", 100, "en"), ("light", 200, "de"), ("dark", 200, "de")]
 ROWS = 100_000
-KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd"]
+KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd", "screenshot", "type", "click", "launch", "clipboard", "copy"]
 END = "\ue010"
 ALLOWS = ["prompt-once", "prompt-chat", "prompt-always", "prompt-always-yes"]
 
@@ -230,6 +230,7 @@ def pages(visit):
     turn("powers")
     visit.state("powers")
     visit.state("powers-commands", looks=SOME, prepare=lambda: window.script("document.querySelector('#power-shell-off').closest('li').scrollIntoView({ block: 'center' })"))
+    screen_and_clipboard(visit)
     turn("rules")
     visit.state("rules")
     visit.press("main li.card button[aria-expanded]")
@@ -249,6 +250,50 @@ def pages(visit):
         visit.state(f"settings-{number}", looks=SOME, prepare=lambda: window.script(f"document.querySelectorAll('main section')[{number - 1}].scrollIntoView({{ block: 'center' }})"))
     visit.press("#secrets-move")
     visit.state("settings-secrets", looks=SOME, prepare=lambda: window.script("document.querySelector('#secrets-title').scrollIntoView()"))
+
+
+def screen_and_clipboard(visit):
+    """Both cards switched on by hand: each warns before it widens, and each list can be filled by the keyboard."""
+    window = visit.window
+    at = lambda selector, block="center": lambda: window.script(f"document.querySelector({selector!r}).scrollIntoView({{ block: {block!r} }})")
+    pressed = lambda button: until(f"{button} is on", lambda: window.script(f"return document.querySelector({button!r})?.ariaPressed") == "true")
+    visit.state("powers-screen-off", looks=SOME, prepare=at("#power-computer_use-off", "start"))
+    visit.press("#power-computer_use-ask_once_per_chat")
+    visit.state("powers-screen-sure", looks=SOME, prepare=at(".confirm"))
+    assert window.script("return document.activeElement.textContent") in visit.texts.en["screen.sure.no"]
+    visit.press(".confirm button:last-child")
+    pressed("#power-computer_use-ask_once_per_chat")
+    visit.state("powers-screen", prepare=at("#power-computer_use-off", "start"))
+    visit.state("powers-screen-apps", looks=SOME, prepare=at("#screen-never"))
+    visit.press("#screen-apps-only")
+    pressed("#screen-apps-only")
+    visit.state("powers-screen-none", looks=SOME, prepare=at("#screen-only"))
+    visit.press("#screen-only")
+    window.keys_in("libreoffice\ue007")
+    until("the app is listed", lambda: "libreoffice" in (window.script("return document.querySelector('.apps ul')?.textContent") or ""))
+    visit.state("powers-screen-only", looks=SOME, prepare=at("#screen-only"))
+    visit.press("#power-clipboard-allowed")
+    pressed("#power-clipboard-allowed")
+    visit.press("#clipboard-foreign")
+    visit.state("powers-clipboard-sure", looks=SOME, prepare=at(".confirm"))
+    assert window.script("return document.querySelector('#clipboard-foreign').checked") is False
+    visit.press(".confirm button:last-child")
+    until("also what others copied", lambda: window.script("return document.querySelector('#clipboard-foreign').checked"))
+    visit.state("powers-clipboard", looks=SOME, prepare=at("#power-clipboard-off", "start"))
+
+
+def pill(visit):
+    """The bar at the top of the screen, in each of its states. It takes the size of the letters as they come."""
+    window = visit.window
+    visit.send(command="paste_redirect", address="screen:use")
+    handle = until("the pill", lambda: next((handle for handle in window.handles() if handle != visit.main), None))
+    for state in ["use", "waits", "first"]:
+        visit.send(command="paste_redirect", address=f"screen:{state}")
+        visit.state(f"pill-{state}", handle)
+    visit.send(command="paste_redirect", address="screen:end")
+    until("the pill is gone", lambda: handle not in window.handles())
+    visit.dress(*LOOKS[0])
+    visit.dressed()
 
 
 def managed(visit):
@@ -389,7 +434,7 @@ def main():
         until("the page", lambda: window.script("return document.querySelector('main:not(.opening)') !== null"))
         visit = Visit(window)
         visit.can_find()
-        for part in [first_steps, pages, activity, account, questions, gates, managed, nothing_left]:
+        for part in [first_steps, pages, activity, account, questions, pill, gates, managed, nothing_left]:
             part(visit)
         assert not visit.faults, "\n".join(visit.faults)
         print(f"{visit.count} states of the pages: all as promised")

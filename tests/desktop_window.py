@@ -136,6 +136,11 @@ class Window:
         actions = [{"type": "keyDown", "value": text}, {"type": "keyUp", "value": text}]
         self.call("POST", self.session + "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
+    def keys_in(self, text):
+        """Types into what has the focus."""
+        for letter in text:
+            self.keys(letter)
+
     def picture(self, name):
         PICTURES.mkdir(exist_ok=True)
         # The picture shows what was painted last: let two frames pass.

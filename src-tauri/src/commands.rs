@@ -98,6 +98,9 @@ pub(crate) fn painted(window: WebviewWindow, births: State<'_, Births>) {
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         tracing::info!(ms, window = window.label(), "painted");
         rescue::paints(window.app_handle());
+        if window.label() == PILL {
+            window::pill::painted(window.app_handle());
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! It never takes the keyboard, which belongs to the program that the person or the agent types into. Its Stop does not
 //! need a page that answers ([`native`]), and nothing of the engine but the one command that always gets through. It is made
-//! when use begins and destroyed when it ends, which the engine decides. Where pages stay blank a plain window takes its place.
+//! when use begins and destroyed when it ends, which the engine decides. Until its page is painted, and where pages stay blank, a
+//! plain window stands in for it: nobody waits for a page to see that an agent is at work.
 
 #[cfg(not(any(windows, target_vendor = "apple")))]
 mod native;
@@ -11,7 +12,7 @@ mod native;
 mod native;
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drawbridge_engine::view::Snapshot;
 use drawbridge_engine::{Command, EngineHandle};
@@ -24,7 +25,7 @@ use crate::words::{Language, Word, count, say};
 use crate::{notify, rescue};
 
 /// Its size, in logical pixels at 100 %.
-const SIZE: (f64, f64) = (544.0, 58.0);
+const SIZE: (f64, f64) = (600.0, 58.0);
 /// Width of its Stop at the right end, in logical pixels at 100 %: as in `Pill.svelte`.
 #[cfg_attr(any(windows, target_vendor = "apple"), allow(dead_code, reason = "the page alone hears the press there"))]
 const STOP_WIDTH: f64 = 120.0;
@@ -50,6 +51,8 @@ pub(crate) struct PillView {
     person_active: bool,
     /// It was stopped: the bridge is up.
     stopped: bool,
+    /// The bridge could not be raised from here.
+    failed: bool,
 }
 
 impl PillView {
@@ -63,22 +66,22 @@ impl PillView {
             acts: used.acts,
             person_active: used.person_active,
             stopped: false,
+            failed: false,
         })
     }
 
     /// The heading and the line below it, for the plain window. The page has words of its own.
     #[cfg_attr(any(windows, target_vendor = "apple"), allow(dead_code, reason = "pages always paint there"))]
     pub(super) fn words(&self, language: Language) -> (String, String) {
+        let text = |word: Word| word.text(language).to_owned();
         if self.stopped {
-            let text = |word: Word| word.text(language).to_owned();
             return (text(Word::PillStopped), text(Word::PillStoppedMore));
         }
-        let more = if self.person_active {
-            Word::PillWaits.text(language).to_owned()
-        } else {
-            counts(language, self.pictures, self.acts)
-        };
-        (Word::PillTitle.text(language).to_owned(), more)
+        if self.failed {
+            return (text(Word::PillFailed), text(Word::PillFailedMore));
+        }
+        let more = if self.person_active { text(Word::PillWaits) } else { counts(language, self.pictures, self.acts) };
+        (text(Word::PillTitle), more)
     }
 }
 
@@ -106,7 +109,10 @@ impl PillDesk {
     /// Takes the newest picture and tells what has to happen.
     fn step(&self, snapshot: &Snapshot) -> Step {
         let mut now = self.now();
-        let next = PillView::of(snapshot);
+        let mut next = PillView::of(snapshot);
+        if let (Some(before), Some(next)) = (now.as_ref(), &mut next) {
+            next.failed = before.failed && !before.stopped;
+        }
         match (now.as_ref(), next) {
             (None, None) => Step::Stay,
             (Some(before), Some(next)) if *before == next => Step::Stay,
@@ -127,7 +133,7 @@ impl PillDesk {
                 Step::Close
             }
             (Some(before), None) if snapshot.raised => {
-                *now = Some(PillView { stopped: true, person_active: false, ..before.clone() });
+                *now = Some(PillView { stopped: true, failed: false, person_active: false, ..before.clone() });
                 Step::Farewell
             }
             (Some(_), None) => {
@@ -135,6 +141,11 @@ impl PillDesk {
                 Step::Close
             }
         }
+    }
+
+    /// A stop from here failed. False: there is no pill.
+    fn fail(&self) -> bool {
+        self.now().as_mut().map(|view| view.failed = true).is_some()
     }
 
     /// The farewell is over. False: it is in use again.
@@ -190,69 +201,87 @@ pub(crate) fn stop(app: &AppHandle) {
     tauri::async_runtime::spawn(async move {
         let engine = app.state::<EngineHandle>().inner().clone();
         if let Err(error) = engine.send(Command::SetRaised { raised: true }).await {
-            tracing::error!(code = error.code, "the pill could not raise the bridge");
+            tracing::error!(code = error.code, "the bridge could not be raised from the pill");
+            if app.state::<PillDesk>().fail() {
+                tell(&app);
+            }
         }
     });
 }
 
-/// Nothing was seen of its page in time: a plain window takes its place.
+/// Nothing was seen of its page in time: the plain window takes its place.
 pub(crate) fn stays_blank(app: &AppHandle) {
-    super::on_main(app, |app| {
+    let now = Instant::now();
+    super::on_main(app, move |app| {
         if let Some(window) = app.get_webview_window(PILL) {
             let _ = window.destroy();
         }
-        show_plain(app);
+        if let Some(view) = app.state::<PillDesk>().view() {
+            tracing::warn!("the pill is a plain window, since its page stays blank");
+            native::plain(app, &view, now);
+        }
     });
 }
 
 fn open(app: &AppHandle) {
-    super::on_main(app, |app| {
+    let began = Instant::now();
+    super::on_main(app, move |app| {
         // It may have ended before this thread came to it.
-        if app.state::<PillDesk>().view().is_none() || app.get_webview_window(PILL).is_some() {
+        let Some(view) = app.state::<PillDesk>().view() else { return };
+        if app.get_webview_window(PILL).is_some() {
             return tell(app);
         }
-        if rescue::by_dialogs(app) {
-            return show_plain(app);
+        native::plain(app, &view, began);
+        if !rescue::by_dialogs(app) {
+            native::soon(app, open_page);
         }
-        let (width, height) = size(app);
-        let window = super::build(app, PILL, "pill.html", |builder| {
-            let builder = builder
-                .title(Word::PillTitle.text(Language::of(app)))
-                .inner_size(width, height)
-                .visible(false)
-                .decorations(false)
-                .resizable(false)
-                .maximizable(false)
-                .minimizable(false)
-                .closable(false)
-                .always_on_top(true)
-                .visible_on_all_workspaces(true)
-                .skip_taskbar(true)
-                .focused(false)
-                .focusable(false)
-                .shadow(false)
-                // The first click presses; it does not only bring the window up.
-                .accept_first_mouse(true);
-            #[cfg(not(target_vendor = "apple"))]
-            let builder = builder.transparent(true);
-            builder
-        });
-        let Some(window) = window else { return show_plain(app) };
-        native::settle(app, &window);
-        place(app, &window);
-        if let Err(error) = window.show() {
-            tracing::warn!(%error, "the pill cannot be shown");
-            return stays_blank(app);
-        }
-        // Some window managers put a new window where they like.
-        place(app, &window);
     });
 }
 
-fn show_plain(app: &AppHandle) {
-    if let Some(view) = app.state::<PillDesk>().view() {
-        native::plain(app, &view);
+/// Its page is painted: the plain window has done its part.
+pub(crate) fn painted(app: &AppHandle) {
+    super::on_main(app, |_| native::close_plain());
+}
+
+/// On the thread of the windows.
+fn open_page(app: &AppHandle) {
+    if app.state::<PillDesk>().view().is_none() || app.get_webview_window(PILL).is_some() {
+        return;
     }
+    let (width, height) = size(app);
+    let window = super::build(app, PILL, "pill.html", |builder| {
+        let builder = builder
+            .title(Word::PillTitle.text(Language::of(app)))
+            .inner_size(width, height)
+            .min_inner_size(width, height)
+            .max_inner_size(width, height)
+            .visible(false)
+            .decorations(false)
+            .maximizable(false)
+            .minimizable(false)
+            .closable(false)
+            .always_on_top(true)
+            .visible_on_all_workspaces(true)
+            .skip_taskbar(true)
+            .focused(false)
+            .focusable(false)
+            .shadow(false)
+            // The first click presses; it does not only bring the window up.
+            .accept_first_mouse(true);
+        #[cfg(not(target_vendor = "apple"))]
+        let builder = builder.transparent(true);
+        builder
+    });
+    // Without it the plain window stays.
+    let Some(window) = window else { return };
+    native::settle(app, &window);
+    place(app, &window);
+    if let Err(error) = window.show() {
+        tracing::warn!(%error, "the page of the pill cannot be shown");
+        return stays_blank(app);
+    }
+    // Some window managers put a new window where they like.
+    place(app, &window);
 }
 
 fn tell(app: &AppHandle) {
@@ -282,7 +311,10 @@ fn close(app: &AppHandle) {
 pub(super) fn resize(app: &AppHandle) {
     let Some(window) = app.get_webview_window(PILL) else { return };
     let (width, height) = size(app);
-    let _ = window.set_size(tauri::LogicalSize::new(width, height));
+    let wanted = tauri::LogicalSize::new(width, height);
+    let _ = window.set_min_size(Some(wanted));
+    let _ = window.set_max_size(Some(wanted));
+    let _ = window.set_size(wanted);
     native::settle_shape(&window, width, height);
     place(app, &window);
 }

@@ -54,10 +54,12 @@ words! {
     OpenToMend: "Open Drawbridge to see why…", "Drawbridge öffnen und nachsehen…";
 
     // The screen is in use: tray, pill.
-    PillTitle: "An agent sees and uses this screen", "Ein Agent sieht und bedient diesen Bildschirm";
+    PillTitle: "An agent sees and uses this screen", "Ein Agent sieht und bedient den Bildschirm";
     PillWaits: "waits while you use mouse or keyboard", "wartet, solange Sie Maus oder Tastatur benutzen";
-    PillStopped: "Stopped", "Angehalten";
-    PillStoppedMore: "Nothing can act until you lower the bridge.", "Nichts kann handeln, bis Sie die Brücke herunterlassen.";
+    PillStopped: "Stopped: nothing can act", "Angehalten: Nichts kann handeln";
+    PillStoppedMore: "until you lower the bridge", "bis Sie die Brücke herunterlassen";
+    PillFailed: "This could not be stopped here", "Das ließ sich hier nicht anhalten";
+    PillFailedMore: "Use the tray menu: Stop, or Quit.", "Bitte im Tray-Menü: Stopp oder Beenden.";
     PillStop: "Stop", "Stopp";
     PicturesAndActs: "{pictures}, {acts}", "{pictures} und {acts}";
     OnePicture: "1 picture", "1 Bild";

@@ -59,6 +59,8 @@ export interface PillView {
   person_active: boolean;
   /** It was stopped: the bridge is up. */
   stopped: boolean;
+  /** The bridge could not be raised from here. */
+  failed: boolean;
 }
 
 export const snapshot = (): Promise<Snapshot> => invoke('snapshot');

@@ -1,5 +1,7 @@
 //! Where the system's web view needs no help: it always paints, keeps out of the way of the keyboard, and hears presses itself.
 
+use std::time::Instant;
+
 use tauri::{AppHandle, WebviewWindow};
 
 use super::PillView;
@@ -8,8 +10,10 @@ pub(super) fn settle(_: &AppHandle, _: &WebviewWindow) {}
 
 pub(super) fn settle_shape(_: &WebviewWindow, _: f64, _: f64) {}
 
-pub(super) fn plain(_: &AppHandle, _: &PillView) {
-    tracing::error!("the pill cannot be shown; the tray icon and a notification tell that the screen is shared");
+pub(super) fn plain(_: &AppHandle, _: &PillView, _: Instant) {}
+
+pub(super) fn soon(app: &AppHandle, act: fn(&AppHandle)) {
+    act(app);
 }
 
 pub(super) fn tell_plain(_: &AppHandle) {}

@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use gtk::cairo::{RectangleInt, Region};
 use gtk::gdk::{EventMask, ModifierType, WindowTypeHint};
@@ -16,10 +17,8 @@ use crate::words::{Language, Word};
 
 /// The button for pressing.
 const FIRST_BUTTON: u32 = 1;
-/// Size of the plain window, in logical pixels.
-const PLAIN_SIZE: (i32, i32) = (460, 52);
-/// Around its words, in logical pixels.
-const MARGIN: u32 = 8;
+/// What was shown is drawn by then.
+const DRAWN_WITHIN: Duration = Duration::from_millis(60);
 
 thread_local! {
     /// The plain window, on the thread of the windows alone.
@@ -30,6 +29,9 @@ struct Plain {
     window: gtk::Window,
     heading: gtk::Label,
     more: gtk::Label,
+    stop: gtk::Button,
+    /// It may close now.
+    over: Rc<Cell<bool>>,
 }
 
 /// Makes the pill's window what it must be before anybody sees it.
@@ -97,8 +99,8 @@ fn hear(app: &AppHandle, view: &gtk::Widget) {
         if on_stop(event.position().0, view.allocated_width(), zoom) {
             held.set(None);
             super::stop(&app);
-            // The page shows the press.
-            return Propagation::Proceed;
+            // The page would take it for a press on what comes into the place of Stop.
+            return Propagation::Stop;
         }
         held.set(corner(view).map(|corner| from_root(event.root(), corner)));
         Propagation::Stop
@@ -129,42 +131,35 @@ fn from_root(root: (f64, f64), other: (i32, i32)) -> (i32, i32) {
     (root.0 as i32 - other.0, root.1 as i32 - other.1)
 }
 
-/// Shows the pill without a page.
-pub(super) fn plain(app: &AppHandle, view: &PillView) {
+/// Shows the pill without a page. `began`: when that was wanted.
+pub(super) fn plain(app: &AppHandle, view: &PillView, began: Instant) {
     if PLAIN.with_borrow(Option::is_some) {
         return tell_plain(app);
     }
     let language = Language::of(app);
-    let window = gtk::Window::new(gtk::WindowType::Toplevel);
-    window.set_title(Word::PillTitle.text(language));
-    window.set_decorated(false);
-    window.set_resizable(false);
-    window.set_skip_taskbar_hint(true);
-    window.set_size_request(PLAIN_SIZE.0, PLAIN_SIZE.1);
-    over_all(&window);
-    let (heading, more) = (gtk::Label::new(None), gtk::Label::new(None));
-    let words = gtk::Box::new(gtk::Orientation::Vertical, 0);
-    for label in [&heading, &more] {
-        label.set_xalign(0.0);
-        words.pack_start(label, true, true, 0);
-    }
-    let stop = gtk::Button::with_label(Word::PillStop.text(language));
-    stop.style_context().add_class("destructive-action");
-    let stopper = app.clone();
-    stop.connect_clicked(move |_| super::stop(&stopper));
-    let row = gtk::Box::new(gtk::Orientation::Horizontal, 0);
-    row.set_border_width(MARGIN);
-    row.pack_start(&words, true, true, MARGIN);
-    row.pack_end(&stop, false, false, 0);
-    window.add(&row);
-    // Closing it changes nothing about the agent, so it stays.
-    window.connect_delete_event(|_, _| Propagation::Stop);
-    let plain = Plain { window, heading, more };
+    let (width, height) = super::size(app);
+    let plain = Plain::build(app, language);
     plain.say(view, language);
+    plain.window.set_default_size(pixels(width), pixels(height));
+    plain.window.set_size_request(pixels(width), pixels(height));
+    shape(&plain.window, width, height);
+    plain.place(width);
+    let shown = Cell::new(false);
+    plain.window.connect_draw(move |_, _| {
+        if !shown.replace(true) {
+            let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(ms, "the pill is shown");
+        }
+        Propagation::Proceed
+    });
     plain.window.show_all();
-    plain.place();
-    tracing::warn!("the pill is a plain window, since pages stay blank here");
     PLAIN.set(Some(plain));
+}
+
+/// Does something once what was just shown has been drawn.
+pub(super) fn soon(app: &AppHandle, act: fn(&AppHandle)) {
+    let app = app.clone();
+    gtk::glib::timeout_add_local_once(DRAWN_WITHIN, move || act(&app));
 }
 
 /// Says in the plain window what is true now, if there is one.
@@ -179,26 +174,110 @@ pub(super) fn tell_plain(app: &AppHandle) {
 /// Takes the plain window away, if there is one.
 pub(super) fn close_plain() {
     if let Some(plain) = PLAIN.take() {
+        plain.over.set(true);
         plain.window.hide();
         plain.window.close();
     }
 }
 
 impl Plain {
-    fn say(&self, view: &PillView, language: Language) {
-        let (heading, more) = view.words(language);
-        self.heading.set_markup(&format!("<b>{}</b>", gtk::glib::markup_escape_text(&heading)));
-        self.more.set_text(&more);
+    fn build(app: &AppHandle, language: Language) -> Self {
+        let window = gtk::Window::new(gtk::WindowType::Toplevel);
+        window.set_title(Word::PillTitle.text(language));
+        window.set_decorated(false);
+        window.set_skip_taskbar_hint(true);
+        over_all(&window);
+        if let Some(visual) = GtkWindowExt::screen(&window).and_then(|screen| screen.rgba_visual()) {
+            window.set_visual(Some(&visual));
+        }
+        window.set_app_paintable(true);
+        // Closing it changes nothing about the agent, so it stays.
+        let over: Rc<Cell<bool>> = Rc::default();
+        let ends = Rc::clone(&over);
+        window.connect_delete_event(move |_, _| if ends.get() { Propagation::Proceed } else { Propagation::Stop });
+
+        let (heading, more) = (gtk::Label::new(None), gtk::Label::new(None));
+        let words = gtk::Box::new(gtk::Orientation::Vertical, 0);
+        words.set_valign(gtk::Align::Center);
+        for (label, class) in [(&heading, "heading"), (&more, "more")] {
+            label.set_xalign(0.0);
+            label.set_ellipsize(gtk::pango::EllipsizeMode::End);
+            label.style_context().add_class(class);
+            words.pack_start(label, false, false, 0);
+        }
+        let stop = gtk::Button::with_label(Word::PillStop.text(language));
+        stop.style_context().add_class("stop");
+        let stopper = app.clone();
+        stop.connect_clicked(move |_| super::stop(&stopper));
+        let mark = gtk::Label::new(Some("●"));
+        mark.style_context().add_class("mark");
+        let row = gtk::Box::new(gtk::Orientation::Horizontal, 0);
+        row.style_context().add_class("pill");
+        row.pack_start(&mark, false, false, 0);
+        row.pack_start(&words, true, true, 0);
+        row.pack_end(&stop, false, false, 0);
+        window.add(&row);
+        let plain = Self { window, heading, more, stop, over };
+        plain.dress(app);
+        plain
     }
 
-    fn place(&self) {
+    /// The look of the page, as far as this toolkit has it.
+    fn dress(&self, app: &AppHandle) {
+        let prefs = app.state::<PrefsDesk>().get();
+        let dark = match prefs.theme.as_str() {
+            "dark" => true,
+            "light" => false,
+            _ => gtk::Settings::default().is_some_and(|settings| settings.is_gtk_application_prefer_dark_theme()),
+        };
+        let provider = gtk::CssProvider::new();
+        let css = css(dark, f64::from(prefs.zoom) / 100.0);
+        if let (Ok(()), Some(screen)) = (provider.load_from_data(css.as_bytes()), GtkWindowExt::screen(&self.window)) {
+            gtk::StyleContext::add_provider_for_screen(&screen, &provider, gtk::STYLE_PROVIDER_PRIORITY_APPLICATION);
+        }
+    }
+
+    fn say(&self, view: &PillView, language: Language) {
+        let (heading, more) = view.words(language);
+        self.heading.set_text(&heading);
+        self.more.set_text(&more);
+        self.stop.set_sensitive(!view.stopped);
+        self.stop.set_opacity(if view.stopped { 0.0 } else { 1.0 });
+    }
+
+    fn place(&self, width: f64) {
         let Some(display) = gtk::gdk::Display::default() else { return };
         let Some(monitor) = display.primary_monitor().or_else(|| display.monitor(0)) else { return };
         let area = monitor.workarea();
-        let (width, _) = self.window.size();
-        let (x, y) = super::placed((area.x(), area.y()), area.width().unsigned_abs(), f64::from(width), 1.0);
+        // All in logical pixels here.
+        let (x, y) = super::placed((area.x(), area.y()), area.width().unsigned_abs(), width, 1.0);
         self.window.move_(x, y);
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a pill is no larger than a screen")]
+fn pixels(length: f64) -> i32 {
+    length as i32
+}
+
+/// The colours and lengths of `Pill.svelte` and `tokens.css`. All names begin alike, since they hold for the whole screen.
+fn css(dark: bool, zoom: f64) -> String {
+    let (ground, edge, ink, soft, stop) = if dark {
+        ("#171f28", "#b98af0", "#e5eaef", "#a5b2bf", "#bf3a3f")
+    } else {
+        ("#ffffff", "#7e22ce", "#16212c", "#505e6c", "#b0222d")
+    };
+    let px = |length: f64| format!("{}px", (length * zoom).round());
+    let (large, small, width) = (px(15.0), px(13.5), px(STOP_WIDTH - 8.0));
+    let (left, gap, around) = (px(18.0), px(12.0), px(6.0));
+    format!(
+        ".pill {{ background: {ground}; border: 2px solid {edge}; border-radius: 9999px; padding: 0 0 0 {left}; }}
+         .pill .mark {{ color: {edge}; font-size: {large}; margin: 0 {gap} 0 0; }}
+         .pill .heading {{ color: {ink}; font-size: {large}; font-weight: 700; }}
+         .pill .more {{ color: {soft}; font-size: {small}; }}
+         .pill button.stop {{ background: {stop}; color: #ffffff; border: none; border-radius: 9999px; box-shadow: none;
+           text-shadow: none; font-size: {large}; font-weight: 700; padding: 0; min-width: {width}; margin: {around}; }}"
+    )
 }
 
 #[cfg(test)]

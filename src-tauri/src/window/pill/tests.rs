@@ -65,20 +65,37 @@ fn the_plain_pill_says_the_same_in_both_languages() {
     let waits = PillView { person_active: true, ..view.clone() };
     assert_eq!(waits.words(Language::German).1, "wartet, solange Sie Maus oder Tastatur benutzen");
     let stopped = PillView { stopped: true, ..view };
-    assert_eq!(stopped.words(Language::English).0, "Stopped");
+    assert_eq!(stopped.words(Language::English).0, "Stopped: nothing can act");
+}
+
+#[test]
+fn a_stop_that_failed_is_said_until_one_works() {
+    let desk = PillDesk::default();
+    assert!(!desk.fail());
+    desk.step(&used(1, 1));
+
+    assert!(desk.fail());
+    assert_eq!(desk.step(&used(1, 1)), Step::Stay);
+    assert_eq!(desk.step(&used(1, 2)), Step::Tell);
+    assert_eq!(desk.view().unwrap().words(Language::English).0, "This could not be stopped here");
+
+    assert_eq!(desk.step(&Snapshot { raised: true, ..used(1, 2) }), Step::Farewell);
+    assert_eq!(desk.view().unwrap().words(Language::English).0, "Stopped: nothing can act");
+    assert_eq!(desk.step(&used(0, 1)), Step::Tell);
+    assert!(!desk.view().unwrap().failed);
 }
 
 #[test]
 fn it_lies_at_the_top_in_the_middle_of_every_display() {
-    assert_eq!(placed((0, 0), 1280, 544.0, 1.0), (368, 10));
-    assert_eq!(placed((-1920, 40), 1920, 544.0, 1.0), (-1232, 50));
-    assert_eq!(placed((0, 0), 3840, 544.0, 2.0), (1376, 20));
+    assert_eq!(placed((0, 0), 1280, 600.0, 1.0), (340, 10));
+    assert_eq!(placed((-1920, 40), 1920, 600.0, 1.0), (-1260, 50));
+    assert_eq!(placed((0, 0), 3840, 600.0, 2.0), (1320, 20));
 }
 
 #[test]
 fn it_grows_with_its_letters_and_not_beyond_the_screen() {
-    assert_eq!(fitted(1.0, Some(1280.0)), (544.0, 58.0));
-    assert_eq!(fitted(2.0, Some(1280.0)), (1088.0, 116.0));
+    assert_eq!(fitted(1.0, Some(1280.0)), (600.0, 58.0));
+    assert_eq!(fitted(2.0, Some(1280.0)), (1200.0, 116.0));
     assert_eq!(fitted(3.0, Some(1280.0)), (1203.0, 278.0));
-    assert_eq!(fitted(1.0, None), (544.0, 58.0));
+    assert_eq!(fitted(1.0, None), (600.0, 58.0));
 }

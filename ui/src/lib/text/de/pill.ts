@@ -1,5 +1,5 @@
 export const pill = {
-  'pill.title': 'Ein Agent sieht und bedient diesen Bildschirm',
+  'pill.title': 'Ein Agent sieht und bedient den Bildschirm',
   'pill.where': '{folder} · {done}',
   'pill.done': '{pictures}, {acts}',
   'pill.pictures.one': '{count} Bild',
@@ -11,10 +11,10 @@ export const pill = {
   'pill.stop': 'Stopp',
   'pill.stop.tip': 'Zieht die Brücke hoch: Alles hält sofort an',
   'pill.stop.key': 'Zieht die Brücke hoch: Alles hält sofort an. Von überall: {key}',
-  'pill.stopping': 'Wird angehalten …',
-  'pill.stopped': 'Angehalten',
-  'pill.stopped.more': 'Nichts kann handeln, bis Sie die Brücke herunterlassen.',
+  'pill.stopping': 'Wird angehalten…',
+  'pill.stopped': 'Angehalten: Nichts kann handeln',
+  'pill.stopped.more': 'bis Sie die Brücke herunterlassen',
   'pill.failed': 'Das ließ sich hier nicht anhalten',
-  'pill.failed.more': 'Bitte „Stopp“ im Tray-Menü benutzen oder Drawbridge dort beenden.',
+  'pill.failed.more': 'Bitte im Tray-Menü: Stopp oder Beenden.',
   'pill.open': 'Drawbridge öffnen',
 } as const;

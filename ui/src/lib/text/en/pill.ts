@@ -13,9 +13,9 @@ export const pill = {
   'pill.stop.tip': 'Raises the bridge: everything stops at once',
   'pill.stop.key': 'Raises the bridge: everything stops at once. From anywhere: {key}',
   'pill.stopping': 'Stopping…',
-  'pill.stopped': 'Stopped',
-  'pill.stopped.more': 'Nothing can act until you lower the bridge.',
+  'pill.stopped': 'Stopped: nothing can act',
+  'pill.stopped.more': 'until you lower the bridge',
   'pill.failed': 'This could not be stopped here',
-  'pill.failed.more': 'Use “Stop” in the tray menu, or quit Drawbridge there.',
+  'pill.failed.more': 'Use the tray menu: Stop, or Quit.',
   'pill.open': 'Open Drawbridge',
 } as const;
