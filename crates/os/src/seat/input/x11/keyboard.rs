@@ -12,11 +12,11 @@ mod entries;
 mod keymap;
 mod pace;
 mod plan;
+mod rest;
 mod server;
 mod typing;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use drawbridge_core::computer::Key;
 
@@ -25,10 +25,8 @@ use super::tap::{Debt, Tap};
 use entries::Entries;
 use keymap::{Keymap, Mods};
 use pace::Pace;
+use rest::Rest;
 use server::{Server, Target};
-
-/// How long nothing was pressed before entries are taken away whose program could not be asked.
-const REST: Duration = Duration::from_secs(1);
 
 /// A key that is held down.
 #[derive(Debug)]
@@ -55,6 +53,8 @@ pub(super) struct Keyboard {
     entries: Entries,
     pace: Pace,
     target: Option<Target>,
+    /// Of a program that cannot be asked.
+    rest: Option<Rest>,
     /// A window that says it answers and does not.
     silent: Option<u32>,
     pressed: Vec<Pressed>,
@@ -74,6 +74,7 @@ impl Keyboard {
             entries: Entries::default(),
             pace: Pace::default(),
             target: None,
+            rest: None,
             silent: None,
             pressed: Vec::new(),
             altered: Altered::default(),
@@ -161,10 +162,19 @@ impl Keyboard {
     /// # Errors
     /// [`SeatFault`].
     pub(super) fn idle(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
-        if !self.has_entries() || self.pace.idle(Instant::now()).is_some_and(|since| since < REST) {
-            return Ok(());
+        if self.has_entries() { self.clear_handled(tap) } else { Ok(()) }
+    }
+
+    /// Forgets what is held no more: the one who presses lets go of what is held for too long.
+    fn forget_released(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
+        let held = tap.held_codes();
+        let (still, gone): (Vec<Pressed>, Vec<Pressed>) =
+            self.pressed.drain(..).partition(|pressed| held.contains(&pressed.code));
+        self.pressed = still;
+        for pressed in &gone {
+            self.entries.hold(pressed.code, false);
         }
-        self.clear(self.pace.last(), tap)
+        if gone.is_empty() || !self.pressed.is_empty() { Ok(()) } else { self.restore(tap) }
     }
 
     /// Forgets keys that are held: the one who presses has released them all. The state of the keyboard is as before after it.
@@ -178,16 +188,13 @@ impl Keyboard {
         self.restore(tap)
     }
 
-    /// Puts everything back. It waits as long as a program may need for the last press.
+    /// Puts everything back. It waits a moment for the program that has the keyboard.
     ///
     /// # Errors
     /// [`SeatFault`].
     pub(super) fn close(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
         self.settle(tap)?;
-        if self.has_entries() {
-            let since = self.pace.idle(Instant::now()).unwrap_or(pace::GAP);
-            std::thread::sleep(pace::GAP.saturating_sub(since));
-        }
+        self.clear_if_handled(tap)?;
         self.clear(self.pace.last(), tap)
     }
 }

@@ -24,6 +24,7 @@ impl Keyboard {
     /// # Errors
     /// [`SeatFault::Unsupported`] when the keyboard has no such key and no place for one.
     pub(in super::super) fn press(&mut self, key: &Key, tap: &dyn Tap) -> Result<(), SeatFault> {
+        self.forget_released(tap)?;
         if self.pressed.iter().any(|pressed| pressed.key == *key) {
             return Ok(());
         }

@@ -177,11 +177,6 @@ impl Keymap {
         found.copied().unwrap_or(Action::None)
     }
 
-    /// Returns how many groups there are.
-    pub(super) fn groups(&self) -> u8 {
-        self.groups
-    }
-
     /// Returns the ways to give a symbol, those of group 0 first.
     pub(super) fn ways(&self, symbol: u32) -> impl Iterator<Item = Way> + '_ {
         let ways = self.ways.get(&symbol).map_or(&[][..], Vec::as_slice);

@@ -1,13 +1,14 @@
 //! How far ahead of a program keys may be pressed, and which presses it has handled for certain.
 //!
-//! A program that answers whether it is there (`_NET_WM_PING`) has handled what the server sent it before. Of others it is taken
-//! for granted after [`GAP`]; a program that hangs for longer in just that moment could take a symbol for another.
+//! A program that answers whether it is there (`_NET_WM_PING`) has handled what the server sent it before, and so has one that
+//! came to rest since. Of all others it is taken for granted after [`GAP`]; a program that hangs for longer in just that moment
+//! could take a symbol for another.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// After this time a press counts as handled by a program that cannot be asked.
-pub(super) const GAP: Duration = Duration::from_millis(120);
+/// After this time a press counts as handled by a program that cannot be asked and does not rest.
+pub(super) const GAP: Duration = Duration::from_millis(1500);
 
 /// The shortest time from press to press. Programs keep up with more, but not all that lies between them and the keyboard does.
 pub(super) const BEAT: Duration = Duration::from_micros(1500);
@@ -56,6 +57,14 @@ impl Pace {
             self.handled = self.handled.max(number);
         }
         self.handled
+    }
+
+    /// Notes that the program which cannot be asked was at rest at a time: it has handled what it received before.
+    pub(super) fn rested(&mut self, since: Instant) {
+        for (when, _) in self.untold.iter_mut().filter(|(when, _)| *when < since) {
+            // The same as if its time had passed.
+            *when = when.checked_sub(GAP).unwrap_or(*when);
+        }
     }
 
     /// Tells once in a while that it is time to look who receives the keys.
@@ -122,11 +131,6 @@ impl Pace {
     /// Returns the number of the last press.
     pub(super) fn last(&self) -> u64 {
         self.pressed
-    }
-
-    /// Returns how long ago the last press was; none when there was none.
-    pub(super) fn idle(&self, now: Instant) -> Option<Duration> {
-        self.last.map(|last| now.saturating_duration_since(last))
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use x11rb::connection::Connection as _;
-use x11rb::errors::ReplyError;
+use x11rb::errors::{ConnectionError, ReplyError};
 use x11rb::protocol::Event;
+use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
 use x11rb::protocol::xinput::{ConnectionExt as _, Device, DeviceType};
 use x11rb::protocol::xkb::{
     self, ConnectionExt as _, EventType, GetMapReply, KeySymMap, MapPart, SAType, SelectEventsAux,
@@ -47,6 +48,8 @@ pub(super) struct Target {
     pub(super) focus: Window,
     /// The window of the same program that answers whether the program is there; none when it cannot be asked.
     pub(super) answers: Option<Window>,
+    /// Its process, where that is known and the program cannot be asked.
+    pub(super) process: Option<u32>,
 }
 
 /// The server.
@@ -190,7 +193,20 @@ impl Server {
         let focus = self.connection.get_input_focus()?.reply()?.focus;
         // 0 is nobody, 1 whoever is beneath the pointer.
         let answers = if focus <= 1 { None } else { self.answering(focus)? };
-        Ok(Target { focus, answers })
+        let process = if focus <= 1 || answers.is_some() { None } else { self.process(focus)? };
+        Ok(Target { focus, answers, process })
+    }
+
+    /// Returns the process that made a window, as the server knows it from the socket.
+    fn process(&self, window: Window) -> Result<Option<u32>, SeatFault> {
+        let wanted = [ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID }];
+        let found = match self.connection.res_query_client_ids(&wanted) {
+            Ok(asked) => there(asked.reply())?,
+            // A server without the extension knows no processes.
+            Err(ConnectionError::UnsupportedExtension) => None,
+            Err(fault) => return Err(fault.into()),
+        };
+        Ok(found.and_then(|found| found.ids.first().and_then(|id| id.value.first().copied())))
     }
 
     fn answering(&self, focus: Window) -> Result<Option<Window>, SeatFault> {

@@ -8,6 +8,7 @@ use super::super::super::TypeFault;
 use super::super::tap::Tap;
 use super::Keyboard;
 use super::plan::{Part, Planner, Press, Setting, next_symbols, parts};
+use super::rest::Rest;
 
 /// How long a program may need to answer that never did before; then it counts as one that cannot be asked.
 const FIRST_ANSWER: Duration = Duration::from_secs(2);
@@ -15,7 +16,7 @@ const FIRST_ANSWER: Duration = Duration::from_secs(2);
 /// How long a program may be busy that has answered before.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How long the end of a text waits for the program, to take entries away. Later is as good.
+/// How long the end of a text waits for the program, to take entries away. What it has not handled by then stays until later.
 const LAST_ANSWER: Duration = Duration::from_millis(300);
 
 /// How often a wait looks whether it should go on.
@@ -75,6 +76,7 @@ impl Keyboard {
     }
 
     fn type_all(&mut self, text: &str, tap: &dyn Tap, go_on: GoOn<'_>, typed: &mut usize) -> Result<(), Halt> {
+        self.forget_released(tap)?;
         self.renew()?;
         let state = self.server.state()?;
         let setting = Setting { group: state.group, kept: state.locked & self.map.num_lock() };
@@ -98,6 +100,8 @@ impl Keyboard {
         (self.silent, self.target) = (None, None);
         self.server.listen(true)?;
         self.look_at_target(tap)?;
+        // Whoever has not answered about an earlier text may be gone.
+        self.pace.give_up(Instant::now());
         let outcome = self.type_parts(text, &mut run);
         *typed = run.typed;
         outcome
@@ -164,6 +168,7 @@ impl Keyboard {
             if self.pace.is_unasked() {
                 self.ask(tap)?;
             }
+            self.rest = target.process.map(Rest::of);
             self.target = Some(target);
         }
         Ok(())
@@ -213,20 +218,26 @@ impl Keyboard {
     /// Waits until the program has handled a press.
     fn wait_until_handled(&mut self, number: u64, run: &mut Run<'_>) -> Result<(), Halt> {
         let begun = Instant::now();
+        let focus = self.target.map(|target| target.focus);
         loop {
             if self.is_handled(number, LOOK, run.tap)? {
                 return Ok(());
             }
             run.ask_to_go_on()?;
             self.look_at_target(run.tap)?;
+            if self.target.map(|target| target.focus) != focus {
+                // The one that was asked may be gone.
+                self.pace.give_up(Instant::now());
+                continue;
+            }
             let asked = self.target.and_then(|target| target.answers);
             let waited = begun.elapsed();
             if self.pace.has_answered() && asked.is_some() && waited >= ANSWER {
                 return Err(SeatFault::NoAnswer("the program that has the keyboard").into());
             }
-            // It went away, or it never answers at all.
-            if asked.is_none() || (!self.pace.has_answered() && waited >= FIRST_ANSWER) {
-                self.silent = asked.or(self.silent);
+            // It never answers at all.
+            if asked.is_some() && !self.pace.has_answered() && waited >= FIRST_ANSWER {
+                self.silent = asked;
                 self.pace.give_up(Instant::now());
                 self.look_at_target(run.tap)?;
             }
@@ -244,6 +255,9 @@ impl Keyboard {
         for number in self.server.answers(wait)? {
             self.pace.answered(number);
         }
+        if let Some(since) = self.rest.as_mut().and_then(|rest| rest.since(Instant::now())) {
+            self.pace.rested(since);
+        }
         Ok(self.pace.handled(Instant::now()) >= number)
     }
 
@@ -251,21 +265,24 @@ impl Keyboard {
     fn finish(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
         let restored = self.restore(tap);
         let cleared = self.clear_if_handled(tap);
-        let silenced = self.server.listen(false);
-        restored.and(cleared).and(silenced)
+        restored.and(cleared)
     }
 
-    fn clear_if_handled(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
-        // Of a program that cannot be asked nobody knows; there it is done when all is at rest.
-        if !self.has_entries() || self.target.is_none_or(|target| target.answers.is_none()) {
-            return Ok(());
-        }
+    pub(super) fn clear_if_handled(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
         let until = Instant::now() + LAST_ANSWER;
-        while Instant::now() < until {
+        while self.has_entries() && Instant::now() < until {
             if self.is_handled(self.pace.last(), LOOK, tap)? {
                 break;
             }
         }
+        self.clear_handled(tap)?;
+        // Answers to come are still listened for while there is something to take away.
+        if self.has_entries() { Ok(()) } else { self.server.listen(false) }
+    }
+
+    /// Takes the entries away whose presses were handled. What is left is asked for later.
+    pub(super) fn clear_handled(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
+        self.is_handled(self.pace.last(), Duration::ZERO, tap)?;
         let handled = self.pace.handled(Instant::now());
         self.clear(handled, tap)
     }

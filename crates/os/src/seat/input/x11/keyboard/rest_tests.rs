@@ -1,0 +1,3 @@
+//! Tests of rest.
+
+use super::*;
