@@ -19,10 +19,10 @@ export interface Row {
 }
 
 /** Facts that have a place of their own. */
-const ELSEWHERE = new Set(['command', 'folder', 'offered', 'chosen']);
+const ELSEWHERE = new Set(['command', 'text', 'folder', 'offered', 'chosen']);
 const SIZES = new Set(['size', 'size_before']);
-const NUMBERS = new Set(['more_arguments', 'new_folders', 'entries', 'entries_at_least']);
-const WARN = new Set(['program_not_found', 'more_arguments', 'recursive', 'replaces', 'walls.full']);
+const NUMBERS = new Set(['more_arguments', 'more_points', 'new_folders', 'entries', 'entries_at_least', 'text_length', 'duration']);
+const WARN = new Set(['program_not_found', 'more_arguments', 'more_points', 'recursive', 'replaces', 'walls.full', 'in_terminal', 'clipboard.foreign']);
 
 /** Where it happens: stands before what changes there. */
 export const isPlace = (row: Row): boolean => ['path', 'target', 'to', 'to_target'].includes(row.label);
@@ -64,6 +64,9 @@ function shown(label: string, value: string): Value {
   const isNumber = /^\d{1,15}$/.test(value);
   if (isNumber && SIZES.has(label)) return { text: size(Number(value)), kind: 'words', leftOut: 0 };
   if (isNumber && NUMBERS.has(label)) return { text: new Intl.NumberFormat(language()).format(Number(value)), kind: 'words', leftOut: 0 };
+  if (label === 'area' && isNumber && value !== '0') return { text: t('prompt.area.display', { number: Number(value) + 1 }), kind: 'words', leftOut: 0 };
+  const turned = label === 'scroll' ? /^(up|down|left|right) × (\d+)$/.exec(value) : null;
+  if (turned) return { text: `${named(`prompt.value.scroll.${turned[1]}`, '')} × ${turned[2]}`, kind: 'words', leftOut: 0 };
   const words = named(`prompt.value.${label === 'replaces' ? 'kind' : label}.${value}`, '');
   return words === '' ? { text: value, kind: 'outside', leftOut: 0 } : { text: words, kind: 'words', leftOut: 0 };
 }

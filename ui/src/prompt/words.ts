@@ -24,7 +24,24 @@ export function question(prompt: PromptView, chat: ChatView | undefined): string
     name: nameOf(fact(prompt, 'path') ?? ''),
     to: nameOf(fact(prompt, 'to') ?? ''),
     folder: nameOf(folder),
+    app: nameOf(app(prompt)),
+    keys: nameOf(fact(prompt, 'keys') ?? ''),
   });
+}
+
+/** The app whose window is there, or that would be started: by the name that a person knows, if there is one. */
+const app = (prompt: PromptView): string => fact(prompt, 'app') ?? fact(prompt, 'app_name') ?? fact(prompt, 'app_id') ?? fact(prompt, 'program') ?? '';
+
+/** Uses of mouse and keyboard that read alike. */
+const ALIKE: Record<string, string> = {
+  left_click: 'click', right_click: 'click', middle_click: 'click', double_click: 'click', triple_click: 'click', mouse_down: 'click', mouse_up: 'click',
+  mouse_move: 'move', drag: 'drag', type: 'type', key: 'key', hold_key: 'key', scroll: 'scroll',
+};
+
+function input(prompt: PromptView): string {
+  const alike = ALIKE[fact(prompt, 'action') ?? ''];
+  if (alike === undefined) return 'INPUT_ACTION';
+  return `INPUT_ACTION.${alike}${app(prompt) === '' || alike === 'move' ? '.nowhere' : ''}`;
 }
 
 /** The name of the operation, and what makes it another question. */
@@ -40,6 +57,14 @@ function kind(prompt: PromptView, folder: string): string {
       return what === 'missing' ? 'FILE_WRITE.new' : what === 'file' ? 'FILE_WRITE.over' : 'FILE_WRITE';
     case 'FILE_DELETE':
       return fact(prompt, 'recursive') ? 'FILE_DELETE.all' : what === 'folder' ? 'FILE_DELETE.folder' : 'FILE_DELETE';
+    case 'SCREENSHOT_REQUEST':
+      return fact(prompt, 'window') ? 'SCREENSHOT_REQUEST.window' : 'SCREENSHOT_REQUEST';
+    case 'INPUT_ACTION':
+      return input(prompt);
+    case 'APP_LAUNCH':
+      return app(prompt) === '' ? 'APP_LAUNCH' : 'APP_LAUNCH.named';
+    case 'CLIPBOARD_READ':
+      return fact(prompt, 'clipboard') === 'foreign' ? 'CLIPBOARD_READ.foreign' : 'CLIPBOARD_READ';
     case 'FILE_MOVE':
       return fact(prompt, 'replaces') ? 'FILE_MOVE.over' : 'FILE_MOVE';
     default:
