@@ -44,6 +44,43 @@ it('asks in German, too, and in the words of the engine where it has none', () =
   expect(question({ ...command, operation: 'MOON_PHASE', summary: 'The agent wants the moon' }, undefined)).toBe('The agent wants the moon');
 });
 
+it('asks about the screen by the app that is there', () => {
+  const screen = (operation: string, facts: Record<string, string>): PromptView => ({ ...file(operation, facts), power: 'computer_use' });
+  const sentences: [PromptView, string][] = [
+    [screen('SCREENSHOT_REQUEST', { area: 'all' }), 'Let the agent see the screen?'],
+    [screen('SCREENSHOT_REQUEST', { window: 'win_1' }), 'Let the agent see a window?'],
+    [screen('INPUT_ACTION', { action: 'double_click', app: 'Files' }), 'Click in “Files”?'],
+    [screen('INPUT_ACTION', { action: 'left_click' }), 'Click on the screen?'],
+    [screen('INPUT_ACTION', { action: 'mouse_move', app: 'Files' }), 'Move the mouse pointer?'],
+    [screen('INPUT_ACTION', { action: 'type', app: 'Mail', text: 'hello' }), 'Type a text into “Mail”?'],
+    [screen('INPUT_ACTION', { action: 'key', app: 'Mail', keys: 'ctrl+s' }), 'Press ctrl+s in “Mail”?'],
+    [screen('INPUT_ACTION', { action: 'hold_key', keys: 'shift' }), 'Press shift on this computer?'],
+    [screen('INPUT_ACTION', { action: 'somersault' }), 'Let the agent use mouse or keyboard?'],
+    [screen('APP_LAUNCH', { app_id: 'org.x.Calc', app_name: 'Calc' }), 'Start the app “Calc”?'],
+    [screen('APP_LAUNCH', { program: '/usr/bin/calc' }), 'Start the app “calc”?'],
+    [screen('APP_LAUNCH', {}), 'Let the agent start an app?'],
+    [screen('CLIPBOARD_READ', { clipboard: 'foreign' }), 'Read what is in the clipboard?'],
+    [screen('CLIPBOARD_READ', { clipboard: 'own' }), 'Let the agent read the clipboard?'],
+  ];
+  for (const [prompt, sentence] of sentences) expect(question(prompt, undefined)).toBe(sentence);
+});
+
+it('puts what a question about the screen says in words', () => {
+  const prompt = { ...command, details: [
+    { label: 'area', value: 'all' },
+    { label: 'area', value: '2' },
+    { label: 'area', value: '10, 20 – 30, 40' },
+    { label: 'scroll', value: 'down × 3' },
+    { label: 'text', value: 'shown elsewhere' },
+    { label: 'in_terminal', value: 'yes' },
+  ] };
+  expect(rows(prompt).map((row) => [row.label, row.values.map((value) => value.text), row.warn])).toEqual([
+    ['area', ['all displays', 'display 3', '10, 20 – 30, 40'], false],
+    ['scroll', ['down × 3'], false],
+    ['in_terminal', ['in a terminal, where it can run commands'], true],
+  ]);
+});
+
 it('says who asks', () => {
   expect(asker(command, chat)).toBe('Asked by platform.example for the chat in “Quarterly report”');
   expect(asker(command, undefined)).toBe('Asked by platform.example for chat chat-1');
