@@ -37,7 +37,7 @@ use crate::{Capability, RunCtx, Shown};
 
 /// Longer than any operation may take: 100,000 characters at the slowest pace.
 const LONGEST: Duration = Duration::from_secs(540);
-/// The agent's input waits for so long after the person used pointer or keyboard.
+/// The agent's input waits at most so long until the person has left pointer and keyboard alone.
 pub(crate) const PERSON_FIRST: Duration = Duration::from_secs(2);
 
 /// What the agent may read of the clipboard (spec 10.8).
@@ -102,6 +102,7 @@ struct Inner {
     windows: windows::Registry,
     sight: guard::Sight,
     probed: features::Probed,
+    input: input::Memory,
     own_text: clipboard::OwnText,
     shots: screenshot::Shots,
     settings: Mutex<ComputerSettings>,
@@ -129,6 +130,7 @@ impl Computer {
             windows: windows::Registry::default(),
             sight: guard::Sight::default(),
             probed: features::Probed::default(),
+            input: input::Memory::default(),
             own_text: clipboard::OwnText::default(),
             shots: screenshot::Shots::default(),
             settings: Mutex::new(settings),

@@ -194,6 +194,12 @@ pub(super) fn may_type(inner: &Inner, job: &Job) -> Result<(), OpError> {
     seen.keyboard.iter().try_for_each(|known| known.app.may_use(&job.rules))
 }
 
+/// Tells whether what is typed goes to a terminal.
+pub(super) fn types_into_terminal(inner: &Inner) -> Result<bool, OpError> {
+    let seen = seen(inner, &*windows(inner)?)?;
+    Ok(seen.keyboard.iter().any(|known| known.app.kind == Some(Kind::Terminal)))
+}
+
 /// Returns what covers a rectangle of the screen, the hindmost first: pixels of what is not shown must be painted over, unless
 /// something in front of it is shown there. What may be see-through covers nothing.
 pub(super) fn layers(inner: &Inner, job: &Job, area: Rect) -> Result<Vec<Layer>, OpError> {
@@ -266,3 +272,7 @@ fn seen(inner: &Inner, windows: &dyn Windows) -> Result<Arc<Seen>, OpError> {
     let seen = Arc::new(Seen { mark, at: now, windows: look(all), keyboard: look(keyboard) });
     Ok(last.insert(seen).clone())
 }
+
+#[cfg(test)]
+#[path = "guard/guard_tests.rs"]
+mod tests;

@@ -278,7 +278,9 @@ impl InputOp {
         }
     }
 
-    const fn feature(&self) -> &'static str {
+    /// Returns the fine feature that stands for it in HELLO; see [`ComputerOp::feature`].
+    #[must_use]
+    pub const fn feature(&self) -> &'static str {
         match self {
             Self::Click { .. } | Self::Move { .. } => "input.click",
             Self::Down { .. } | Self::Up { .. } => "input.mouse.down_up",
