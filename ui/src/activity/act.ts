@@ -1,6 +1,6 @@
 /** One act in words. */
 import type { ActivityRow } from '../generated/types';
-import { language, named, t } from '../lib/text';
+import { language, named, plural, t } from '../lib/text';
 import { why } from './why';
 
 /** Codes of a refusal by the person or their settings. Only then does the reason of the decision say why it was not done. */
@@ -23,6 +23,27 @@ export const onScreen = (act: ActivityRow): boolean =>
 /** A rule allowed it, and still it was refused. */
 const refusedLater = (act: ActivityRow): boolean => IN_PROGRAMS.includes(act.operation) && act.why?.decision === 'allow' && BY_POLICY.includes(act.error_code ?? '');
 
+/** What was done on the screen: the words of the record, in the person's language. Names from outside stay as they are. */
+function inPrograms({ operation, subject }: ActivityRow): string {
+  const counted = /^(\d{1,9}) (windows|apps|displays)$/.exec(subject);
+  const size = (text: string) => text.replace(/(\d{1,12}) bytes/, (_, count: string) => plural('prompt.bytes', Number(count)));
+  switch (operation) {
+    case 'INPUT_ACTION':
+      return size(subject.replace(/^((?:\w+\+)*)(\w+)/, (_, held: string, action: string) => held + named(`input.${action}`, action)));
+    case 'CLIPBOARD_READ':
+    case 'CLIPBOARD_WRITE':
+      return size(subject.replace(/^text, /, ''));
+    case 'SCREENSHOT_REQUEST': {
+      if (subject === 'all displays') return t('prompt.value.area.all');
+      const display = /^display (\d{1,3})$/.exec(subject)?.[1];
+      if (display === '0') return t('prompt.value.area.0');
+      return display ? t('prompt.area.display', { number: Number(display) + 1 }) : subject.replace(/^region /, `${t('about.part')} `);
+    }
+    default:
+      return counted ? plural(`about.${counted[2] as 'windows' | 'apps' | 'displays'}`, Number(counted[1])) : subject;
+  }
+}
+
 /** What it was about, with names of ours in words. */
 export const about = (act: ActivityRow): string =>
   NONE.includes(act.operation)
@@ -32,8 +53,8 @@ export const about = (act: ActivityRow): string =>
         .split(/([:,] )/)
         .map((part) => (/^[:,] $/.test(part) ? part : named(`about.${part}`, named(`tried.${part}`, named(`power.${part}`, named(`mode.${part}`, part))))))
         .join('')
-    : act.operation === 'INPUT_ACTION'
-      ? act.subject.replace(/^\w+/, (action) => named(`input.${action}`, action))
+    : onScreen(act)
+      ? inPrograms(act)
       : act.subject;
 
 /** Why it did not work; nothing when it did. */

@@ -1,0 +1,50 @@
+import { afterEach, expect, it } from 'vitest';
+import type { ActivityRow } from '../generated/types';
+import { chooseLanguage } from '../lib/text';
+import { about, failure, onScreen, reason, words } from './act';
+
+const act = (operation: string, subject: string, more: Partial<ActivityRow> = {}): ActivityRow => ({
+  number: 1, at_ms: 0, session_id: null, operation, subject, ok: true, error_code: null, duration_ms: 0, why: null, seq: 1, ...more,
+});
+
+afterEach(() => chooseLanguage('en', 'en'));
+
+it('tells in words what was done on the screen', () => {
+  const told: [string, string, string][] = [
+    ['SCREENSHOT_REQUEST', 'display 0', 'the main display'],
+    ['SCREENSHOT_REQUEST', 'display 1', 'display 2'],
+    ['SCREENSHOT_REQUEST', 'all displays', 'all displays'],
+    ['SCREENSHOT_REQUEST', 'region 0, 0, 40, 30', 'part 0, 0, 40, 30'],
+    ['SCREENSHOT_REQUEST', 'win_7', 'win_7'],
+    ['INPUT_ACTION', 'ctrl+shift+left_click 500, 300', 'ctrl+shift+click 500, 300'],
+    ['INPUT_ACTION', 'type 1 bytes', 'text typed 1 byte'],
+    ['INPUT_ACTION', 'key ctrl+s', 'keys pressed ctrl+s'],
+    ['INPUT_ACTION', 'somersault', 'somersault'],
+    ['WINDOW_LIST_REQUEST', '1 windows', '1 window'],
+    ['APP_LIST_REQUEST', '12 apps', '12 apps'],
+    ['WINDOW_LIST_REQUEST', '12 apps of mine', '12 apps of mine'],
+    ['CLIPBOARD_READ', 'text, 2048 bytes', '2,048 bytes'],
+    ['APP_LAUNCH', '/usr/bin/left_click', '/usr/bin/left_click'],
+  ];
+  for (const [operation, subject, text] of told) expect([subject, about(act(operation, subject))]).toEqual([subject, text]);
+  expect(words(act('INPUT_ACTION', 'wait'))).toBe('Used mouse or keyboard');
+  chooseLanguage('de', 'en');
+  expect(about(act('INPUT_ACTION', 'left_click 1, 2'))).toBe('Klick 1, 2');
+});
+
+it('leaves what is about files as it is', () => {
+  expect(about(act('FILE_READ', 'type 1 bytes'))).toBe('type 1 bytes');
+  expect([onScreen(act('FILE_READ', '')), onScreen(act('APP_LIST_REQUEST', ''))]).toEqual([false, true]);
+});
+
+it('says that something there is protected, where the rules had allowed it', () => {
+  const allowed = { decision: 'allow', rule: 'mode', power: 'computer_use', mode: 'allowed', by: null, text: '' };
+  const refused = act('INPUT_ACTION', 'left_click 1, 2', { ok: false, error_code: 'CAPABILITY_NOT_GRANTED', why: allowed });
+  expect(failure(refused)).toBe('Not done: a protected window is there, or the bridge went up.');
+  expect(reason(refused)).toBeUndefined();
+
+  const off = { ...refused, why: { ...allowed, decision: 'deny', mode: 'off' } };
+  expect(failure(off)).toBe('Not done: not allowed.');
+  expect(reason(off)).toContain('switched off');
+  expect(failure(act('CLIPBOARD_READ', '', { ok: false, error_code: 'CLIPBOARD_CONCEALED', why: allowed }))).toContain('agents may not read');
+});
