@@ -17,6 +17,14 @@ const reasons = {
   stopped: ["Drawbridge is stopped", "Its bridge is raised. Lower it on the computer to go on."],
   revoked_locally: ["The folder was taken away on the computer", "Choose it again if you still need it."],
   is_directory: ["That is a folder", "This operation works on files."], not_directory: ["That is not a folder", ""],
+  switched_off: ["That is switched off on the computer", "The person can switch it on in Drawbridge, under what agents may do."],
+  password_manager: ["That app holds passwords", "No agent may see it or touch it."], lock_screen: ["The screen is locked", "Somebody has to unlock it."],
+  drawbridge: ["That is Drawbridge itself", "No agent may see its windows or touch them."], not_listed: ["That app is not on the person's list", "They chose which apps agents may use."],
+  excluded: ["The person keeps that app to themselves", ""], terminal: ["That is a terminal", "Terminals count as running commands, which must be allowed, too."],
+  writeback_only: ["Only your own text may be read", "Write into the clipboard first; it can be read for 30 seconds."],
+  writeback_overwritten: ["Somebody copied something else meanwhile", "Only what was written last by the agent may be read."],
+  concealed_type: ["The clipboard holds a secret", "Its owner marked it as one."], no_such_monitor: ["There is no such screen", "Ask for the list of screens."],
+  screenshots_per_minute: ["Too many pictures in this minute", "The limit counts all chats and failed attempts. Wait a little."],
   no_space: ["The disk is full", ""], permission_denied: ["The system does not permit it", "The file belongs to somebody else or is protected."],
   read_only: ["The place is read-only", ""], busy: ["The file is in use", "Try again in a moment."],
 };
@@ -36,10 +44,18 @@ const codes = {
   SESSION_NOT_ATTACHED: ["The chat has no folder", "Choose one in step 3."],
   SESSION_REVISION_MISMATCH: ["The folder was attached anew meanwhile", "Choose it again."],
   ROOT_GRANT_INVALID: ["The folder's permission no longer holds", "The folder was moved, replaced or taken away. Choose it again."],
+  INPUT_OUT_OF_BOUNDS: ["That point is on no screen", "The answer below names the screens."], WINDOW_STALE: ["That window is gone", "List the windows again."],
+  PERMISSION_PENDING: ["Something on the computer stands in the way", ""], CLIPBOARD_CONCEALED: ["The clipboard may not be read", ""],
   FEATURE_NOT_SUPPORTED: ["This computer cannot do that", ""], PRIVACY_MODE_BLOCKED: ["Privacy mode is on", "The person has paused this on the computer."],
   INTERNAL_ERROR: ["It did not work", ""],
 };
 
+const pending = {
+  person_active: ["The person is at work there", "Their hands come first. Try again in a moment."], unlocked_session: ["The screen is locked", "Somebody has to unlock it."],
+  screen_recording: ["The system does not let Drawbridge see the screen", "Allow it in the system's settings."],
+  accessibility: ["The system does not let Drawbridge use mouse and keyboard", "Allow it in the system's settings."],
+  elevated_window: ["That window belongs to an administrator", "Drawbridge cannot reach it."],
+};
 const facts = {
   path: "Path", is_file: "A file", is_dir: "A folder", is_symlink: "A link", size_bytes: "Size", mime_type: "Kind",
   mtime: "Changed", ctime: "Attributes changed", mode: "Permissions", owner_uid: "Owner's number", owner_gid: "Group's number",
@@ -49,7 +65,8 @@ const facts = {
 export function explain(value) {
   const error = value.reply?.payload;
   if (error?.code) {
-    const [title, hint] = reasons[error.details?.reason] ?? codes[error.code] ?? [error.code, ""];
+    const [title, advice] = reasons[error.details?.reason] ?? pending[error.details?.permission] ?? codes[error.code] ?? [error.code, ""];
+    const hint = error.code === "PERMISSION_PENDING" ? error.details?.hint ?? advice : advice;
     return { title, hint, words: error.message ?? "", code: error.code };
   }
   const [title, hint] = failures[value.failure] ?? ["It did not work", ""];
@@ -88,6 +105,28 @@ function table(rows) {
   return made;
 }
 
+/** A picture as an address of its own, or null when it is none that a page should show. */
+export function image(payload) {
+  const known = ["image/jpeg", "image/png"].includes(payload?.mime_type);
+  return known && typeof payload.image_base64 === "string" ? `data:${payload.mime_type};base64,${payload.image_base64}` : null;
+}
+const yes = (value, word) => (value ? word : "");
+const together = (...words) => words.filter(Boolean).join(", ");
+function desktop(type, payload) {
+  if (type === "SCREENSHOT_RESPONSE") {
+    const shown = make("img", null, { alt: "The picture that was taken", class: "shot" });
+    shown.src = image(payload) ?? "";
+    const { origin = [] } = payload.meta ?? {};
+    return [make("p", `${payload.width} × ${payload.height} pixels, its corner at ${origin.join(", ")}, ${payload.display_scale} pixels a unit${yes(payload.meta?.one_colour, "; it has one single colour")}.`), shown];
+  }
+  if (type === "CURSOR_POSITION_RESPONSE") return [make("p", `The pointer is at ${payload.x}, ${payload.y} on screen ${payload.monitor}.`)];
+  if (type === "DISPLAY_INFO_RESPONSE") return [table((payload.monitors ?? []).map((m) => [`Screen ${m.index}`, together(yes(m.primary, "the first one"), `${m.logical_size?.join(" × ")} at ${m.origin?.join(", ")}`, `scale ${m.scale}`)]))];
+  if (type === "WINDOW_LIST_RESPONSE") return [make("p", `${payload.windows?.length ?? 0} windows${yes(payload.truncated, ", and more that are not listed")}.`), table((payload.windows ?? []).map((w) => [w.title || "(no title)", together(w.app_name, w.bounds?.join(", "), yes(w.is_focused, "has the keyboard"), yes(w.is_minimized, "minimised"), yes(w.is_fullscreen, "fills the screen"))]))];
+  if (type === "APP_LIST_RESPONSE") return [table((payload.apps ?? []).map((a) => [a.name, together(a.bundle_id, a.executable_path, `${a.window_count} windows`, yes(a.is_frontmost, "in front"))]))];
+  if (type === "PERMISSIONS_CHECK_RESPONSE") return [table(Object.entries(payload.permissions ?? {}).map(([name, value]) => [name.replaceAll("_", " "), String(value).replaceAll("_", " ")]))];
+  if (type === "CLIPBOARD_READ_RESPONSE") return block(`Clipboard (${size(payload.size_bytes)})`, payload.content ?? "");
+  return payload.pid == null ? [] : [make("p", `Its process is ${payload.pid}.`)];
+}
 function picture(type, payload) {
   if (type === "FILE_CONTENTS") {
     const bytes = payload.encoding === "base64" ? " as base64" : "";
@@ -112,7 +151,7 @@ function picture(type, payload) {
     const text = (key, value) => (/time$/.test(key) ? when(value) : key === "size_bytes" ? `${size(value)} (${value} bytes)` : value === true ? "yes" : value === false ? "no" : String(value ?? "unknown"));
     return [table(Object.entries(facts).filter(([key]) => key in payload).map(([key, label]) => [label, text(key, payload[key])]))];
   }
-  return [];
+  return desktop(type, payload);
 }
 
 /** Shows the outcome of one call. `words` names what was done. */

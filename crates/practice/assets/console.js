@@ -3,6 +3,8 @@ import { make, show, tell } from "/answers.js";
 import { browse, closeBrowser } from "/folders.js";
 import { list, forget } from "/files.js";
 import { setUpForm } from "/operations.js";
+import { drawScreen, forgetScreen } from "/screen.js";
+import "/desk.js";
 
 const el = (id) => document.getElementById(id);
 const headers = { "x-practice-token": document.querySelector("meta[name=token]").content, "content-type": "application/json" };
@@ -14,9 +16,13 @@ export const chat = () => chosen;
 export const root = () => state.chats[chosen]?.grant?.allowed_root;
 /** Whether the chosen computer offers this. */
 export const offers = (name) => state.links.some((l) => l.scope.control === machine() && l.granted.includes(name));
+/** What the computer said about itself when the chat's connection began; else when its own did. */
+export const offered = () => (live(chosen) ?? state.links.find((l) => l.scope.control === machine()))?.hello ?? {};
 /** The live data link of a chat. */
 const live = (id) => state.links.find((link) => link.scope.data === id);
 
+/** Whether an act of the person runs. */
+export const isBusy = () => busy;
 /** One call of the platform's script. */
 export async function call(name, body) {
   const start = performance.now();
@@ -77,6 +83,7 @@ function draw() {
   steps.forEach((done, i) => { step(i + 1, done); el(`step-${i + 1}`).classList.toggle("now", i === now); });
   el("empty").hidden = Boolean(root());
   el("tools").hidden = !root();
+  drawScreen();
   el("new-chat").textContent = ids.length ? "Start another chat" : "Start a chat";
   el("new-chat").classList.toggle("main", now === 1);
   el("choose").classList.toggle("main", now === 2);
@@ -98,7 +105,7 @@ function drawChats(ids) {
   el("chats").replaceChildren(...ids.map((id) => {
     const button = make("button", null, { class: "pick", "aria-pressed": String(id === chosen), "data-chat": id });
     button.append(make("b", id), ...about(id).filter(Boolean).map((text) => make("span", text, { class: "soft" })));
-    button.onclick = () => { chosen = id; closeBrowser(); forget(); draw(); fill(); };
+    button.onclick = () => { chosen = id; closeBrowser(); forget(); forgetScreen(); draw(); fill(); };
     return button;
   }));
   if (focused) el("chats").querySelector(`[data-chat="${focused}"]`)?.focus();
@@ -131,7 +138,7 @@ el("new-chat").onclick = () => act("start a chat", async () => {
   const two = (n) => String(n).padStart(2, "0"), time = new Date();
   const mark = crypto.getRandomValues(new Uint8Array(2)).reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
   const outcome = await call("chat", { session_id: `chat-${two(time.getHours())}${two(time.getMinutes())}-${mark}` });
-  if (outcome.ok) { chosen = outcome.value.session_id; state.chats[chosen] ??= {}; forget(); draw(); el("choose").focus(); }
+  if (outcome.ok) { chosen = outcome.value.session_id; state.chats[chosen] ??= {}; forget(); forgetScreen(); draw(); el("choose").focus(); }
   return outcome;
 }, true);
 el("choose").onclick = () => browse({});
@@ -145,7 +152,7 @@ el("trouble").onclick = (event) => {
 /** Stops and starts a chat's folder around `work` when it is in use. */
 export const detachFirst = async () => (live(chosen) ? call("detach", { session_id: chosen }) : { ok: true });
 
-const tabs = [el("tab-files"), el("tab-form")];
+const tabs = [el("tab-files"), el("tab-screen"), el("tab-form")];
 function tab(shown) {
   for (const each of tabs) {
     each.setAttribute("aria-selected", String(each === shown));
@@ -156,8 +163,9 @@ function tab(shown) {
 for (const each of tabs) {
   each.onclick = () => tab(each);
   each.onkeydown = (event) => {
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    const other = tabs[1 - tabs.indexOf(each)];
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const other = tabs[(tabs.indexOf(each) + step + tabs.length) % tabs.length];
     tab(other); other.focus();
   };
 }

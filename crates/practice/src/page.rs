@@ -22,6 +22,8 @@ pub(crate) async fn asset(Path(name): Path<String>) -> Response {
         "answers.js" => (SCRIPT, include_str!("../assets/answers.js")),
         "folders.js" => (SCRIPT, include_str!("../assets/folders.js")),
         "files.js" => (SCRIPT, include_str!("../assets/files.js")),
+        "screen.js" => (SCRIPT, include_str!("../assets/screen.js")),
+        "desk.js" => (SCRIPT, include_str!("../assets/desk.js")),
         "operations.js" => (SCRIPT, include_str!("../assets/operations.js")),
         _ => return (StatusCode::NOT_FOUND, "There is nothing here.").into_response(),
     };
