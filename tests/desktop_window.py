@@ -73,14 +73,16 @@ class Window:
         return self.answers("GET", self.session + "/window/handles") or []
 
     def to(self, page):
-        """Makes the window with this page the current one: index.html or prompt.html."""
+        """Makes the window with this page the current one: index.html, prompt.html or pill.html."""
         until(f"the page {page}", lambda: any(self.is_at(handle, page) for handle in self.handles()))
 
     def is_at(self, handle, page):
         # It may close at any moment.
         try:
             self.call("POST", self.session + "/window", {"handle": handle})
-            return self.call("GET", self.session + "/url").endswith("/prompt.html") == (page == "prompt.html")
+            url = self.call("GET", self.session + "/url")
+            others = [other for other in ("prompt.html", "pill.html") if url.endswith(f"/{other}")]
+            return others == ([] if page == "index.html" else [page])
         except RuntimeError:
             return False
 
@@ -111,8 +113,13 @@ class Window:
         self.answers("POST", self.session + "/execute/sync", script)
 
     def asks(self):
-        """Tells whether the window for questions is there, beside the main one."""
-        return len(self.handles()) > 1
+        """Tells whether the window for questions is there. The bar of the screen may be, too."""
+        handles = self.handles()
+        if len(handles) < 2:
+            return False
+        asking = any(self.is_at(handle, "prompt.html") for handle in handles)
+        self.to("index.html")
+        return asking
 
     def text(self):
         return self.script("return document.body.innerText")

@@ -35,6 +35,11 @@ export function headline(shown: Snapshot): Headline {
   if (shown.trouble || shown.audit.unavailable) return still('bridge.broken', t('bridge.broken.more'), 'stopped');
   const { state } = shown.account;
   if (state !== 'signed_in') return still('bridge.signed_out', state === 'signed_out' ? t('bridge.signed_out.more') : t(`account.${state}`), 'idle');
+  const used = shown.screen.in_use;
+  if (used) {
+    const counts = t('pill.done', { pictures: plural('pill.pictures', used.pictures), acts: plural('pill.acts', used.acts) });
+    return { title: t('bridge.screen'), more: used.person_active ? t('bridge.screen.waits') : t('bridge.screen.more', { counts }), tone: 'open', busy: true };
+  }
   const open = shown.chats.filter((chat) => chat.active && !chat.revoked);
   if (open.length === 0) {
     if (shown.link.state !== 'connected') return still('bridge.offline', t('bridge.offline.more', { link: t(`link.${shown.link.state}`), platform }), 'idle');

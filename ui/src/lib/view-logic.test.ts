@@ -37,6 +37,11 @@ it('says in one line whether an agent can act', () => {
   expect(told({})).toEqual(['An agent can work in Quarterly report', 'open', false]);
   expect(told({ chats: [chat, { ...chat, session_id: 'two' }] })).toEqual(['Agents can work in 2 folders', 'open', false]);
   expect(told({ chats: [chat, { ...chat, session_id: 'two', folder: '/x/garden', in_flight: 2 }] })).toEqual(['An agent is working in garden', 'open', true]);
+  const in_use = { session_id: 'one', since_ms: 0, pictures: 1, acts: 2, person_active: false };
+  const uses = { ...calm, screen: { ...calm.screen, in_use } };
+  expect(told(uses)).toEqual(['An agent sees and uses your screen', 'open', true]);
+  expect(headline(uses).more).toContain('1 picture, 2 acts');
+  expect(told({ ...uses, raised: true })[0]).toBe('Nothing can act');
   expect(told({ chats: [{ ...chat, revoked: true }] })).toEqual(['No agent has a folder', 'idle', false]);
   expect(told({ chats: [], link: { state: 'waiting', reason: 'x' } })).toEqual(['Nothing can act right now', 'idle', false]);
   expect(told({ account: { ...calm.account, state: 'signed_out' } })).toEqual(['Nothing can act', 'idle', false]);
