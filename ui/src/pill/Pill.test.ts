@@ -39,7 +39,7 @@ const told = async (view: PillView) => {
   await emit('pill', view);
   await settle();
 };
-const words = () => [screen.getByRole('heading').textContent, document.querySelector('.words p')?.textContent];
+const words = () => [screen.getByRole('heading').textContent, document.querySelector('.told p')?.textContent];
 
 afterEach(() => {
   cleanup();
