@@ -5,10 +5,14 @@
 
 use std::time::Duration;
 
-use drawbridge_os::seat::clipboard::{Clipboard, KDE_MARK, PutBack, Reader, open};
+use drawbridge_os::seat::clipboard::{Clipboard, KDE_MARK, Kept, PutBack, Reader, open};
 use drawbridge_os::seat::{Seat, SeatFault};
 use drawbridge_testkit::display::Display;
 use drawbridge_testkit::selection::{Format, Manner};
+use x11rb::connection::Connection as _;
+use x11rb::protocol::Event;
+use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, CreateWindowAux, PropMode, WindowClass};
+use x11rb::wrapper::ConnectionExt as _;
 
 const ROOM: u64 = 64 * 1024 * 1024;
 
@@ -318,6 +322,77 @@ fn a_display_that_is_killed_is_told() {
     assert!(matches!(clipboard.write_text("more"), Err(SeatFault::NoDisplay(_))));
     drop(clipboard);
     assert!(matches!(open(&Seat::x11(":nothing")).map(|_| ()), Err(SeatFault::NoDisplay(_))));
+}
+
+#[test]
+fn a_clipboard_manager_takes_over_at_the_end_and_one_that_hangs_is_not_waited_for_long() {
+    let (display, clipboard) = display();
+    let large = letters(1024 * 1024);
+    let manager = display.manage_clipboard(Manner::Good).unwrap();
+    clipboard.write_text(&large).unwrap();
+    drop(clipboard);
+    assert!(xclip_out(&display, "UTF8_STRING").unwrap() == large.as_bytes());
+
+    drop(manager);
+    let hanging = display.manage_clipboard(Manner::Silent).unwrap();
+    let clipboard = open(&Seat::x11(display.name())).unwrap();
+    clipboard.write_text("ours").unwrap();
+    drop(clipboard);
+    hanging.until_asked("SAVE_TARGETS").unwrap();
+    assert_eq!(xclip_out(&display, "UTF8_STRING"), None);
+}
+
+#[test]
+fn several_targets_are_given_at_once_and_what_is_not_there_is_marked() {
+    let (display, clipboard) = display();
+    clipboard.write_text("ours").unwrap();
+    let (server, screen) = x11rb::connect(Some(display.name())).unwrap();
+    let atom = |name: &str| server.intern_atom(false, name.as_bytes()).unwrap().reply().unwrap().atom;
+    let window = server.generate_id().unwrap();
+    let root = server.setup().roots[screen].root;
+    server.create_window(0, window, root, 0, 0, 1, 1, 0, WindowClass::INPUT_ONLY, 0, &CreateWindowAux::new()).unwrap();
+    let (text, picture, time, list) = (atom("UTF8_STRING"), atom("image/png"), atom("TIMESTAMP"), atom("LIST"));
+    let pairs = [text, atom("A"), picture, atom("B"), time, atom("C"), atom("MULTIPLE"), atom("D")];
+    server.change_property32(PropMode::REPLACE, window, list, atom("ATOM_PAIR"), &pairs).unwrap();
+    let take = |name| server.get_property(false, window, name, AtomEnum::ANY, 0, 100).unwrap().reply().unwrap();
+    let ask = |into, time: u32| {
+        server.convert_selection(window, atom("CLIPBOARD"), atom("MULTIPLE"), into, time).unwrap();
+        server.flush().unwrap();
+        loop {
+            if let Event::SelectionNotify(event) = server.wait_for_event().unwrap() {
+                return event.property;
+            }
+        }
+    };
+
+    assert_eq!(ask(list, x11rb::CURRENT_TIME), list);
+
+    let marked: Vec<u32> = take(list).value32().unwrap().collect();
+    assert_eq!(marked, [text, atom("A"), picture, x11rb::NONE, time, atom("C"), atom("MULTIPLE"), x11rb::NONE]);
+    assert_eq!((take(atom("A")).value, take(atom("A")).type_), (b"ours".to_vec(), text));
+    let since = take(atom("C")).value32().unwrap().next().unwrap();
+    // Without a place for the list there is nothing to give.
+    assert_eq!(ask(x11rb::NONE, x11rb::CURRENT_TIME), x11rb::NONE);
+
+    // Whoever asked before something was put back does not get that: it might be a password in the wrong field.
+    let kept = clipboard.keep(ROOM).unwrap();
+    clipboard.put_back(&Kept { ours: false, ..kept }).unwrap();
+    assert_eq!(ask(list, since.wrapping_sub(1)), x11rb::NONE);
+    assert_eq!(ask(list, x11rb::CURRENT_TIME), list);
+}
+
+#[test]
+fn a_server_that_stands_still_ends_in_no_answer_and_comes_back() {
+    let (display, clipboard) = display();
+    clipboard.write_text("ours").unwrap();
+    let (server, _) = x11rb::connect(Some(display.name())).unwrap();
+    server.grab_server().unwrap().check().unwrap();
+
+    assert!(matches!(clipboard.look(), Err(SeatFault::NoAnswer(_))));
+    server.ungrab_server().unwrap().check().unwrap();
+
+    assert!(clipboard.look().unwrap().ours);
+    assert_eq!(xclip_out(&display, "UTF8_STRING").unwrap(), b"ours");
 }
 
 #[test]

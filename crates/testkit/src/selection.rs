@@ -90,7 +90,7 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        let _ = self.killer.kill_client(self.window).map(|cookie| cookie.check());
+        let _ = self.killer.kill_client(self.window).map(x11rb::cookie::VoidCookie::check);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -103,9 +103,21 @@ impl Display {
     /// # Errors
     /// When the display is gone.
     pub fn hold(&self, formats: &[Format], manner: Manner) -> io::Result<Holder> {
+        self.start_holder("CLIPBOARD", formats, manner)
+    }
+
+    /// Starts a clipboard manager, which takes over text when a program asks for it.
+    ///
+    /// # Errors
+    /// When the display is gone.
+    pub fn manage_clipboard(&self, manner: Manner) -> io::Result<Holder> {
+        self.start_holder("CLIPBOARD_MANAGER", &[], manner)
+    }
+
+    fn start_holder(&self, selection: &str, formats: &[Format], manner: Manner) -> io::Result<Holder> {
         let (killer, _) = x11rb::connect(Some(self.name())).map_err(io::Error::other)?;
         let (tell, asked) = channel();
-        let owner = Owner::start(self.name(), formats, manner, tell).map_err(io::Error::other)?;
+        let owner = Owner::start(self.name(), selection, formats, manner, tell).map_err(io::Error::other)?;
         let window = owner.window;
         let thread = std::thread::spawn(move || owner.run());
         Ok(Holder { asked, window, killer, thread: Some(thread) })
@@ -216,6 +228,7 @@ struct Transfer {
 }
 
 struct Owner {
+    display: String,
     server: RustConnection,
     window: Window,
     /// Name, type and content.
@@ -226,23 +239,28 @@ struct Owner {
 }
 
 impl Owner {
-    fn start(display: &str, formats: &[Format], manner: Manner, tell: Sender<String>) -> Done<Self> {
+    fn start(display: &str, selection: &str, formats: &[Format], manner: Manner, tell: Sender<String>) -> Done<Self> {
         let (server, screen) = x11rb::connect(Some(display)).map_err(|_| ReplyOrIdError::IdsExhausted)?;
         let window = window(&server, screen)?;
         let named = |format: &Format| Ok((atom(&server, &format.name)?, atom(&server, &format.kind)?, format.clone()));
         let formats = formats.iter().map(named).collect::<Done<Vec<_>>>()?;
-        server.set_selection_owner(window, atom(&server, "CLIPBOARD")?, x11rb::CURRENT_TIME)?.check()?;
-        Ok(Self { server, window, formats, manner, tell, transfers: Vec::new() })
+        let display = display.to_owned();
+        let owner = Self { display, server, window, formats, manner, tell, transfers: Vec::new() };
+        owner.own(selection)?;
+        Ok(owner)
     }
 
     /// Answers until it is killed.
     fn run(mut self) {
         while let Ok(event) = self.server.wait_for_event() {
-            let done = match event {
-                Event::SelectionRequest(event) => self.answer(&event),
-                Event::PropertyNotify(event) if event.state == Property::DELETE => self.next(event.window, event.atom),
-                _ => Ok(true),
-            };
+            let mut done = Ok(true);
+            if let Event::SelectionRequest(event) = event {
+                done = self.answer(&event);
+            } else if let Event::PropertyNotify(event) = event
+                && event.state == Property::DELETE
+            {
+                done = self.next(event.window, event.atom);
+            }
             if !matches!(done, Ok(true)) || self.server.flush().is_err() {
                 return;
             }
@@ -251,13 +269,13 @@ impl Owner {
 
     fn answer(&mut self, event: &SelectionRequestEvent) -> Done<bool> {
         let asked = name(&self.server, event.target)?;
-        let given = match self.manner {
-            Manner::Silent => None,
-            Manner::OnlyList if asked != "TARGETS" => None,
-            Manner::NoList if asked == "TARGETS" => Some(false),
-            _ => Some(self.give(event, &asked)?),
-        };
-        if let Some(given) = given {
+        let list = asked == "TARGETS";
+        if self.manner != Manner::Silent && (self.manner != Manner::OnlyList || list) {
+            let given = match (asked.as_str(), self.manner) {
+                ("TARGETS", Manner::NoList) => false,
+                ("SAVE_TARGETS", _) => self.save()?,
+                _ => self.give(event, &asked)?,
+            };
             let told = SelectionNotifyEvent {
                 response_type: SELECTION_NOTIFY_EVENT,
                 sequence: 0,
@@ -272,6 +290,21 @@ impl Owner {
         }
         let _ = self.tell.send(asked);
         Ok(true)
+    }
+
+    /// Takes over what the clipboard holds, as a clipboard manager does for a program that ends.
+    fn save(&mut self) -> Done<bool> {
+        let (asker, screen) = x11rb::connect(Some(&self.display)).map_err(|_| ReplyOrIdError::IdsExhausted)?;
+        let Some(text) = ask(&asker, screen, "UTF8_STRING", None)? else { return Ok(false) };
+        self.formats = vec![(atom(&self.server, &text.name)?, atom(&self.server, &text.kind)?, text)];
+        self.own("CLIPBOARD")?;
+        Ok(true)
+    }
+
+    fn own(&self, selection: &str) -> Done<()> {
+        let selection = atom(&self.server, selection)?;
+        self.server.set_selection_owner(self.window, selection, x11rb::CURRENT_TIME)?.check()?;
+        Ok(())
     }
 
     fn give(&mut self, event: &SelectionRequestEvent, asked: &str) -> Done<bool> {
@@ -307,7 +340,9 @@ impl Owner {
             Manner::StopsAfter(pieces) if transfer.pieces >= pieces => return Ok(true),
             Manner::DiesAfter(pieces) if transfer.pieces >= pieces => return Ok(false),
             Manner::Endless | Manner::StopsAfter(_) | Manner::DiesAfter(_) => &[b'x'; 1000][..],
-            _ => rest.get(..PIECE).unwrap_or(rest),
+            Manner::Good | Manner::Silent | Manner::OnlyList | Manner::NoList | Manner::Announces(_) => {
+                rest.get(..PIECE).unwrap_or(rest)
+            }
         };
         put(&self.server, window, property, *kind, format.unit_bits, piece)?;
         transfer.pieces += 1;
