@@ -252,3 +252,18 @@ fn fullscreen_is_told() {
 fn xid(windows: &dyn Windows, title: &str) -> String {
     until(windows, |windows| titled(windows, title)).handle.0.to_string()
 }
+
+#[test]
+fn where_the_server_cannot_tell_an_owner_only_a_window_of_this_computer_is_believed() {
+    let mut display = Display::start_without(800, 600, "X-Resource").unwrap();
+    display.manage_windows().unwrap();
+    let windows = window::open(&Seat::x11(display.name())).unwrap();
+    let recorder = display.record(&["--title", "told"]).unwrap();
+    assert_eq!(titled(&*windows, "told").unwrap().owner.pid, Some(recorder.pid()));
+
+    let id = xid(&*windows, "told");
+    let property = ["-id", &id, "-f", "WM_CLIENT_MACHINE", "8s", "-set", "WM_CLIENT_MACHINE", "elsewhere"];
+    display.run("xprop", &property).unwrap();
+    let owner = titled(&*windows, "told").unwrap().owner;
+    assert_eq!((owner.pid, owner.started, owner.program), (None, None, None));
+}

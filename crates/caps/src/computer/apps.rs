@@ -71,8 +71,9 @@ pub(super) fn list(inner: &Inner, include_background: bool, job: &Job) -> Result
                 instance: String::new(),
                 program: Some(process.program),
             };
-            let installed = apps.of_window(&owner);
-            running.entry(process.pid).or_insert_with(|| facts(process.pid, &owner, installed.as_ref(), 0));
+            // What menus do not show is a part of the desktop or an interpreter, and no app that a person would name.
+            let Some(installed) = apps.of_window(&owner).filter(|app| app.listed) else { continue };
+            running.entry(process.pid).or_insert_with(|| facts(process.pid, &owner, Some(&installed), 0));
         }
     }
     let seen = running.into_values().filter(|running| running.app.may_see(&job.rules).is_ok());
@@ -107,7 +108,6 @@ pub(super) fn launch(inner: &Inner, op: &AppLaunchOp, job: &Job) -> Result<Outco
     let chosen = Chosen::of(&*apps, op, &told)?;
     chosen.allowed(job)?;
     job.go_on()?;
-    let before = inner.clock.now();
     let pid = apps
         .launch(&chosen.target, &op.args)
         .map_err(|fault| if fault == SeatFault::Gone { missing(&chosen.named) } else { told(fault) })?;
@@ -116,7 +116,7 @@ pub(super) fn launch(inner: &Inner, op: &AppLaunchOp, job: &Job) -> Result<Outco
         && windows.managed()
     {
         let wait = Wait { inner, job, apps: &*apps, windows: &*windows, chosen: &chosen, pid };
-        wait.activated(before)?;
+        wait.activated()?;
     }
     Ok(Outcome::Launched { pid })
 }
@@ -159,7 +159,9 @@ impl Chosen {
                 }
                 let real = program.canonicalize().map_err(|_| missing(path))?;
                 let installed = apps.of_program(program);
-                let owner = nobody(None, Some(&real));
+                // Under the name that is asked for and under that of the file behind it.
+                let called = program.file_name().and_then(std::ffi::OsStr::to_str).map(str::to_owned);
+                let owner = nobody(called, Some(&real));
                 Ok(Self {
                     target: Target::Program(program.to_path_buf()),
                     named: path.clone(),
@@ -216,7 +218,9 @@ struct Wait<'a> {
 
 impl Wait<'_> {
     /// Gives the app's window the keyboard once it is there. An app without a window within the limit was started all the same.
-    fn activated(&self, since: Instant) -> Result<(), OpError> {
+    fn activated(&self) -> Result<(), OpError> {
+        // The system's own time: it is a wait for another program.
+        let deadline = Instant::now() + WINDOW_LIMIT;
         let told = |fault| faults::met(&self.inner.seats, FEATURE, fault);
         loop {
             self.job.go_on()?;
@@ -233,7 +237,7 @@ impl Wait<'_> {
                 }
                 return Ok(());
             }
-            if self.inner.clock.now().saturating_duration_since(since) >= WINDOW_LIMIT {
+            if Instant::now() >= deadline {
                 return Ok(());
             }
             self.windows.wait(LOOK_EVERY).map_err(told)?;
@@ -275,3 +279,7 @@ fn missing(named: &str) -> OpError {
         ),
     }
 }
+
+#[cfg(test)]
+#[path = "apps_tests.rs"]
+mod tests;

@@ -104,7 +104,7 @@ impl Probed {
         {
             return features.clone();
         }
-        let trials = tried(inner, clipboard);
+        let trials = tried(inner, clipboard, LIMIT);
         let features = listed(inner.seats.seat().kind, &trials);
         // What was too slow today may answer next time.
         if trials.parts.len() == PARTS.len() {
@@ -128,13 +128,13 @@ const fn nothing_at_all(kind: SeatKind) -> Option<&'static str> {
 }
 
 /// Tries the parts on a thread of its own and takes what has answered in time.
-fn tried(inner: &Arc<Inner>, clipboard: ClipboardRule) -> Trials {
+fn tried(inner: &Arc<Inner>, clipboard: ClipboardRule, limit: Duration) -> Trials {
     let mut trials = Trials::default();
     if nothing_at_all(inner.seats.seat().kind).is_some() {
         return trials;
     }
     let (told, answers) = mpsc::channel();
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + limit;
     // Each on its own, since each has a connection of its own that can hang.
     for part in PARTS {
         let (inner, told) = (inner.clone(), told.clone());

@@ -247,4 +247,4 @@ pub(super) const UNMANAGED: &str =
 
 #[cfg(test)]
 #[path = "windows_tests.rs"]
-mod tests;
+pub(super) mod tests;
