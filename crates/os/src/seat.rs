@@ -9,6 +9,8 @@ pub mod clipboard;
 pub mod input;
 pub mod presence;
 pub mod screen;
+#[cfg(any(windows, target_os = "macos"))]
+mod native;
 pub mod window;
 #[cfg(target_os = "linux")]
 pub(crate) mod x11;

@@ -107,6 +107,10 @@ pub fn open_in(seat: &Seat, environment: Vec<(OsString, OsString)>) -> Result<Bo
     if matches!(seat.kind, super::SeatKind::X11 | super::SeatKind::Wayland) {
         return Ok(Box::new(linux::DesktopApps::new(seat, environment)));
     }
+    #[cfg(any(windows, target_os = "macos"))]
+    if matches!(seat.kind, super::SeatKind::MacOs | super::SeatKind::Windows) {
+        return Ok(Box::new(super::native::app::NativeApps));
+    }
     let _ = environment;
     Err(SeatFault::Unsupported(format!("apps of {:?} cannot be started", seat.kind)))
 }

@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod text;
 #[cfg(target_os = "linux")]
+mod wayland;
+#[cfg(target_os = "linux")]
 mod x11;
 
 use std::sync::Arc;
@@ -164,8 +166,14 @@ pub fn open(seat: &Seat) -> Result<Box<dyn Clipboard>, SeatFault> {
         SeatKind::X11 => Ok(Box::new(x11::X11Clipboard::open(seat)?)),
         #[cfg(not(target_os = "linux"))]
         SeatKind::X11 => Err(SeatFault::Unsupported("X11 is used on Linux only".to_owned())),
-        SeatKind::Wayland => Err(SeatFault::Unsupported("this compositor does not share its clipboard".to_owned())),
+        #[cfg(target_os = "linux")]
+        SeatKind::Wayland => Ok(Box::new(wayland::WaylandClipboard::open()?)),
+        #[cfg(not(target_os = "linux"))]
+        SeatKind::Wayland => Err(SeatFault::Unsupported("Wayland is used on Linux only".to_owned())),
         SeatKind::Wsl => Err(SeatFault::Unsupported("a Linux inside Windows has no clipboard of its own".to_owned())),
+        #[cfg(any(windows, target_os = "macos"))]
+        SeatKind::MacOs | SeatKind::Windows => Ok(Box::new(super::native::clipboard::NativeClipboard::open()?)),
+        #[cfg(not(any(windows, target_os = "macos")))]
         SeatKind::MacOs | SeatKind::Windows => {
             Err(SeatFault::Unsupported("this version cannot use the clipboard of this system".to_owned()))
         }

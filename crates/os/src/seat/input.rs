@@ -141,9 +141,13 @@ pub fn open_with(seat: &Seat, longest: Duration) -> Result<Box<dyn Input>, SeatF
 /// Opens pointer and keyboard of a seat. What is held for `longest` is released.
 ///
 /// # Errors
-/// [`SeatFault::Unsupported`]: not built for this system yet.
+/// As [`open`].
 #[cfg(not(target_os = "linux"))]
 pub fn open_with(seat: &Seat, longest: Duration) -> Result<Box<dyn Input>, SeatFault> {
+    #[cfg(any(windows, target_os = "macos"))]
+    if matches!(seat.kind, super::SeatKind::MacOs | super::SeatKind::Windows) {
+        return Ok(Box::new(super::native::input::NativeInput::open(longest)?));
+    }
     let _ = (seat, longest);
     Err(unsupported("pointer and keyboard of this system cannot be used yet"))
 }

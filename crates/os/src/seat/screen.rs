@@ -113,6 +113,9 @@ pub fn open(seat: &Seat) -> Result<Box<dyn Screen>, SeatFault> {
         SeatKind::Wsl => Err(SeatFault::Unsupported(
             "Linux inside Windows does not see the screen of Windows; run Drawbridge for Windows instead".to_owned(),
         )),
+        #[cfg(any(windows, target_os = "macos"))]
+        SeatKind::MacOs | SeatKind::Windows => Ok(Box::new(super::native::screen::NativeScreen::open()?)),
+        #[cfg(not(any(windows, target_os = "macos")))]
         SeatKind::MacOs | SeatKind::Windows => {
             Err(SeatFault::Unsupported("this version cannot take pictures on this system".to_owned()))
         }

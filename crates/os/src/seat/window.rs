@@ -122,5 +122,9 @@ pub fn open(seat: &Seat) -> Result<Box<dyn Windows>, SeatFault> {
     if seat.kind == super::SeatKind::X11 {
         return Ok(Box::new(x11::X11Windows::open(seat)?));
     }
+    #[cfg(any(windows, target_os = "macos"))]
+    if matches!(seat.kind, super::SeatKind::MacOs | super::SeatKind::Windows) {
+        return Ok(Box::new(super::native::window::NativeWindows));
+    }
     Err(SeatFault::Unsupported(format!("windows of {:?} cannot be listed", seat.kind)))
 }
