@@ -46,6 +46,23 @@ pub(super) fn locked(seat: &Seat) -> bool {
     of_this_session(seat) && services() || saver(seat)
 }
 
+/// What the X server said last, and of which display.
+static SAVER: Mutex<Option<(Seat, Instant, bool)>> = Mutex::new(None);
+
+/// Tells whether a program of its own has taken over the screen as the X server's saver.
+fn saver(seat: &Seat) -> bool {
+    let mut last = SAVER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((asked, at, locked)) = &*last
+        && asked == seat
+        && at.elapsed() < HOLDS
+    {
+        return *locked;
+    }
+    let locked = saver_now(seat);
+    *last = Some((seat.clone(), Instant::now(), locked));
+    locked
+}
+
 fn of_this_session(seat: &Seat) -> bool {
     match seat.kind {
         SeatKind::X11 => std::env::var_os("DISPLAY").is_some_and(|display| Some(&display) == seat.display.as_ref()),
@@ -109,8 +126,8 @@ fn by_login() -> bool {
     told().unwrap_or(false)
 }
 
-/// Tells whether a program of its own has taken over the screen as the X server's saver. A dark screen does not count.
-fn saver(seat: &Seat) -> bool {
+/// Asks the X server. A dark screen does not count.
+fn saver_now(seat: &Seat) -> bool {
     if seat.kind != SeatKind::X11 {
         return false;
     }

@@ -75,7 +75,7 @@ fn a_display_without_a_saver_is_not_locked() {
 
     // A dark screen is not a locked one.
     display.run("xset", &["s", "activate"]).unwrap();
-    assert!(!locked(&seat));
+    assert!(!saver_now(&seat));
     drop(display);
-    assert!(!locked(&seat));
+    assert!(!saver_now(&seat));
 }
