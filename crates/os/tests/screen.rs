@@ -91,6 +91,32 @@ fn thirty_bits_are_turned_into_the_same_colours() {
 }
 
 #[test]
+fn without_shared_memory_pixels_come_through_the_connection() {
+    let display = Display::start_without(300, 200, "MIT-SHM").unwrap();
+    let painter = display.painter().unwrap();
+    painter.background(pattern).unwrap();
+    let screen = screen_of(&display);
+
+    for area in [Rect::new(0, 0, 300, 200), Rect::new(13, 7, 250, 199)] {
+        assert_shows(&screen.grab(area).unwrap(), area);
+    }
+    assert_eq!(screen.grab(Rect::new(299, 0, 301, 1)), Err(SeatFault::Gone));
+    let shared = std::fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(!shared.contains("drawbridge-screen"));
+}
+
+#[test]
+fn without_extensions_the_whole_screen_is_one_display_and_no_pointer_is_drawn() {
+    let display = Display::start_without(300, 200, "RANDR").unwrap();
+    let monitors = screen_of(&display).monitors().unwrap();
+    assert_eq!(monitors.len(), 1);
+    assert!(monitors[0].primary && monitors[0].rect == Rect::new(0, 0, 300, 200));
+
+    let display = Display::start_without(300, 200, "XFIXES").unwrap();
+    assert_eq!(screen_of(&display).cursor(), Ok(None));
+}
+
+#[test]
 fn what_is_not_on_the_desktop_is_gone_and_empty_rectangles_too() {
     let display = Display::start(300, 200).unwrap();
     let screen = screen_of(&display);

@@ -37,11 +37,22 @@ impl Display {
     /// # Errors
     /// When Xvfb is missing or does not start.
     pub fn start_with_depth(width: u32, height: u32, bits: u8) -> io::Result<Self> {
+        Self::serve(format!("{width}x{height}x{bits}"), &[])
+    }
+
+    /// Starts a display of this size whose server lacks an extension.
+    ///
+    /// # Errors
+    /// When Xvfb is missing or does not start.
+    pub fn start_without(width: u32, height: u32, extension: &str) -> io::Result<Self> {
+        Self::serve(format!("{width}x{height}x24"), &["-extension", extension])
+    }
+
+    fn serve(screen: String, more: &[&str]) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("display-{}-{:x}", std::process::id(), unique()));
         std::fs::create_dir_all(&folder)?;
-        let screen = format!("{width}x{height}x{bits}");
         // The first number that is free.
-        let (name, server) = serve(&screen, None)?;
+        let (name, server) = serve(&screen, more)?;
         Ok(Self { name, screen, server, manager: None, folder })
     }
 
@@ -59,7 +70,7 @@ impl Display {
     /// # Errors
     /// When Xvfb does not start, for one because another one took the name.
     pub fn start_again(&mut self) -> io::Result<()> {
-        (self.name, self.server) = serve(&self.screen, Some(&self.name))?;
+        (self.name, self.server) = serve(&self.screen, &[&self.name])?;
         Ok(())
     }
 
@@ -262,10 +273,10 @@ impl Drop for Recorder {
 }
 
 /// Starts a server and returns the name of its display and its process.
-fn serve(screen: &str, name: Option<&str>) -> io::Result<(String, Child)> {
+fn serve(screen: &str, more: &[&str]) -> io::Result<(String, Child)> {
     // What a program sets stays when it ends, also when it was the last one. The server says its number when it is ready.
     let mut server = Command::new("Xvfb")
-        .args(name)
+        .args(more)
         .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-screen", "0", screen])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -126,26 +126,27 @@ impl Shot<'_> {
         Ok(Some(window.bounds))
     }
 
-    /// Takes the pixels between two looks at what lies there. What was hidden at either look is hidden in the picture, and a
-    /// window that came between them makes it be taken again.
+    /// Takes the pixels between two looks at what lies there. What is hidden at either look is hidden in the picture, and whatever
+    /// came, went or moved between them makes it be taken again.
     fn with_its_layers(&self, screen: &dyn Screen, frame: &Frame) -> Result<Taken, Stopped> {
+        let windows = self.inner.seats.windows().map_err(|fault| self.told(fault))?;
+        let mark = || windows.mark().map_err(|fault| self.told(fault));
         let look = || guard::layers(self.inner, self.job, frame.area);
-        let mut before = look()?;
         let mut tries = 1;
         loop {
             self.job.go_on()?;
+            let (since, before) = (mark()?, look()?);
             let grabbed: Result<Vec<Pixels>, SeatFault> =
                 frame.tiles.iter().map(|tile| screen.grab(tile.rect)).collect();
             let grabbed = grabbed.map_err(|fault| self.stopped(fault))?;
             let after = look()?;
-            if after == before || tries == TRIES {
+            if tries == TRIES || (after == before && mark()? == since) {
                 let mut parts = hidden(frame.area, &before);
                 if after != before {
                     parts.extend(hidden(frame.area, &after));
                 }
                 return Ok(Taken { pixels: composed(frame, grabbed), hidden: parts });
             }
-            before = after;
             tries += 1;
         }
     }

@@ -1,9 +1,9 @@
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use drawbridge_core::computer::{PictureFormat, Point};
+use drawbridge_core::computer::{PictureFormat, Point, WindowListOp};
 use drawbridge_core::{ManualClock, WallMs};
 use drawbridge_os::seat::Seat;
 use drawbridge_testkit::display::Display;
@@ -31,6 +31,31 @@ impl Rig {
         let rig = Self::new(width, height);
         rig.display.painter().unwrap().background(pattern).unwrap();
         rig
+    }
+
+    /// Opens a window of another program, and waits until it is drawn.
+    fn terminal(&self, class: &str, colour: &str, place: &str) -> Ended {
+        let (ready, told) = std::io::pipe().unwrap();
+        let child = self
+            .display
+            .command("sh")
+            .args(["-c", "exec 9>&1; exec xterm \"$@\" -e sh -c 'echo >&9; exec sleep 600'", "sh"])
+            .args(["-class", class, "-name", class, "-bg", colour, "-fg", "black", "-cr", "black", "-geometry", place])
+            .args(["+sb", "-bw", "0", "-fn", "fixed", "-xrm", "*waitForMap: true"])
+            .stdin(Stdio::null())
+            .stdout(told)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(ready), &mut line).unwrap();
+        Ended(child)
+    }
+
+    /// Where the window of a class lies.
+    fn bounds(&self, class: &str) -> Rect {
+        let windows = self.computer.inner.seats.windows().unwrap().all().unwrap();
+        windows.into_iter().find(|window| window.owner.class == class).unwrap().bounds
     }
 
     fn job(&self) -> Job {
@@ -81,6 +106,16 @@ impl Rig {
             let (x, y) = (u16::try_from(picture.origin.x + x).unwrap(), u16::try_from(picture.origin.y + y).unwrap());
             assert_eq!(pixel, pattern(x, y), "at ({x}, {y})");
         }
+    }
+}
+
+/// A program that ends with its owner.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -266,6 +301,65 @@ fn a_display_that_goes_away_is_a_fault_and_the_next_one_is_found() {
 }
 
 #[test]
+fn a_window_that_may_not_be_seen_is_in_no_picture() {
+    let rig = Rig::painted(400, 300);
+    let _secret = rig.terminal("Diary", "#fa01fa", "20x8+20+30");
+    let secret = rig.bounds("Diary");
+    let _front = rig.terminal("Editor", "#01fafa", "20x8+60+60");
+    let front = rig.bounds("Editor");
+    assert!(front.shared_with(&secret).is_some());
+    let mut job = rig.job();
+    job.rules.never_apps = vec!["diary".to_owned()];
+
+    for area in [None, region(30, 40, 300, 200)] {
+        let picture = rig.take_as(&png(0, area), &job).unwrap();
+
+        let mut greys = 0;
+        for (number, pixel) in rig.read(&picture).into_iter().enumerate() {
+            let (x, y) = (number as i32 % picture.width as i32, number as i32 / picture.width as i32);
+            let at = Point::new(picture.origin.x + x, picture.origin.y + y);
+            assert_ne!(pixel, [250, 1, 250], "{at:?}");
+            if front.holds(at) {
+                // With its border and cursor.
+                assert!([[0; 3], [1, 250, 250]].contains(&pixel), "{pixel:?} at {at:?}");
+            } else if secret.holds(at) {
+                assert!(pixel[0] == pixel[1] && pixel[1] == pixel[2] && pixel[0] > 0, "{pixel:?} at {at:?}");
+                greys += 1;
+            } else {
+                assert_eq!(pixel, pattern(at.x as u16, at.y as u16), "{at:?}");
+            }
+        }
+        assert!(greys > 1000);
+    }
+    // Without that rule it is seen.
+    let seen = rig.take(&png(0, Some(ScreenArea::Region(secret)))).unwrap();
+    assert!(rig.read(&seen).iter().filter(|pixel| **pixel == [250, 1, 250]).count() > 1000);
+}
+
+#[test]
+fn a_window_is_seen_where_it_lies_and_not_when_it_may_not() {
+    let mut rig = Rig::painted(400, 300);
+    rig.display.manage_windows().unwrap();
+    let _window = rig.terminal("Diary", "#fa01fa", "20x8+20+30");
+    let list = ComputerOp::WindowList(WindowListOp::default());
+    let Outcome::Windows { windows, .. } = rig.computer.inner.perform(&list, &rig.job()).unwrap() else { panic!() };
+    let [window] = &windows[..] else { panic!("{windows:?}") };
+    let op = png(0, Some(ScreenArea::Window(window.window_id.clone())));
+
+    let picture = rig.take(&op).unwrap();
+
+    assert_eq!((picture.origin, picture.monitor, picture.region), (window.bounds.origin(), 0, None));
+    assert_eq!((picture.width, picture.height), (window.bounds.width(), window.bounds.height()));
+    assert!(rig.read(&picture).iter().filter(|pixel| **pixel == [250, 1, 250]).count() > 1000);
+    let mut job = rig.job();
+    job.rules.never_apps = vec!["diary".to_owned()];
+    assert!(matches!(rig.take_as(&op, &job), Err(OpError::ProtectedApp { reason: "excluded", .. })));
+    rig.display.run("xdotool", &["search", "--class", "diary", "windowminimize", "--sync"]).unwrap();
+    let hidden = rig.take(&op).err().unwrap();
+    assert!(matches!(&hidden, OpError::Unsupported { why, .. } if why == "window_not_visible"), "{hidden}");
+}
+
+#[test]
 fn a_black_screen_is_doubted() {
     let rig = Rig::new(64, 48);
     rig.display.run("xsetroot", &["-solid", "#000000"]).unwrap();
@@ -274,7 +368,7 @@ fn a_black_screen_is_doubted() {
     assert!(rig.take(&png(0, None)).unwrap().one_colour);
     let painter = rig.display.painter().unwrap();
     // A window lies there, so something would be seen.
-    painter.app_window((8, 8), (20, 20), [0, 0, 0]).unwrap();
+    painter.app_window((8, 8), (20, 20), [0, 0, 0], "Black").unwrap();
     let fault = rig.take(&png(0, None)).err().unwrap();
     assert!(matches!(&fault, OpError::Unsupported { why, .. } if why.contains("only black")), "{fault}");
     assert!(rig.take(&png(0, region(0, 0, 5, 5))).unwrap().one_colour);

@@ -4,7 +4,8 @@ use std::io;
 
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
-    ChangeWindowAttributesAux, ConnectionExt as _, CreateGCAux, CreateWindowAux, ImageFormat, Rectangle, WindowClass,
+    AtomEnum, ChangeWindowAttributesAux, ConnectionExt as _, CreateGCAux, CreateWindowAux, ImageFormat, PropMode,
+    Rectangle, WindowClass,
 };
 use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
@@ -70,25 +71,30 @@ impl Painter {
     /// # Errors
     /// When the server refuses.
     pub fn window(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3]) -> io::Result<u32> {
-        self.show(at, size, colour, true)
+        self.show(at, size, colour, None)
     }
 
-    /// Shows a window of one colour as an app does: a window manager may put a frame around it and move it.
+    /// Shows a window of one colour as an app of this class does: a window manager may put a frame around it and move it.
     ///
     /// # Errors
     /// When the server refuses.
-    pub fn app_window(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3]) -> io::Result<u32> {
-        self.show(at, size, colour, false)
+    pub fn app_window(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3], class: &str) -> io::Result<u32> {
+        self.show(at, size, colour, Some(class))
     }
 
-    fn show(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3], unmanaged: bool) -> io::Result<u32> {
+    fn show(&self, at: (i16, i16), size: (u16, u16), colour: [u8; 3], class: Option<&str>) -> io::Result<u32> {
         let [red, green, blue] = colour;
         let show = || -> Result<u32, x11rb::errors::ReplyOrIdError> {
             let window = self.connection.generate_id()?;
             let colour = u32::from_be_bytes([0, red, green, blue]);
-            let look = CreateWindowAux::new().background_pixel(colour).override_redirect(u32::from(unmanaged));
+            let look = CreateWindowAux::new().background_pixel(colour).override_redirect(u32::from(class.is_none()));
             let kind = WindowClass::INPUT_OUTPUT;
             self.connection.create_window(24, window, self.root, at.0, at.1, size.0, size.1, 0, kind, 0, &look)?;
+            if let Some(class) = class {
+                let names = format!("{class}\0{class}\0");
+                let (kind, text) = (AtomEnum::WM_CLASS, AtomEnum::STRING);
+                self.connection.change_property8(PropMode::REPLACE, window, kind, text, names.as_bytes())?;
+            }
             self.connection.map_window(window)?;
             self.connection.sync()?;
             Ok(window)
