@@ -7,6 +7,7 @@ packages=(
   build-essential pkg-config libwebkit2gtk-4.1-dev librsvg2-dev libudev-dev libusb-1.0-0-dev
   bubblewrap zsh jq inotify-tools
   xvfb openbox dbus-x11 xdotool imagemagick x11-utils wmctrl webkit2gtk-driver gnome-keyring libsecret-tools dunst libnotify-bin
+  sway wl-clipboard
   xclip xterm l3afpad x11-xserver-utils x11-xkb-utils gir1.2-gtk-3.0 libglib2.0-bin desktop-file-utils appstream lintian rpm mmdebstrap fish man-db systemd
   python3-dbusmock python3-gi python3-dbus adwaita-icon-theme hicolor-icon-theme fonts-dejavu-core
 )
