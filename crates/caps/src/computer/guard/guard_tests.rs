@@ -1,6 +1,8 @@
-use std::process::{Child, Stdio};
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
 
-use drawbridge_core::computer::{ComputerOp, WindowListOp};
+use drawbridge_core::Outcome;
+use drawbridge_core::computer::{ComputerOp, PictureFormat, ScreenArea, ScreenshotOp, WindowListOp};
 
 use super::super::windows::tests::{Rig, job};
 use super::*;
@@ -51,6 +53,25 @@ impl Rig {
         child
     }
 
+    /// How many colours a picture of a region has.
+    fn colours(&self, rules: &Rules, region: Rect) -> usize {
+        let op = ScreenshotOp {
+            monitor: 0,
+            quality: 75,
+            area: Some(ScreenArea::Region(region)),
+            format: PictureFormat::Png,
+            include_cursor: false,
+        };
+        let Outcome::Picture(picture) = self.perform(&ComputerOp::Screenshot(op), &job(rules.clone())).unwrap() else {
+            panic!("no picture")
+        };
+        let mut reader = Command::new("convert");
+        reader.args(["png:-", "-format", "%k", "info:"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut reader = reader.spawn().unwrap();
+        reader.stdin.take().unwrap().write_all(&picture.bytes).unwrap();
+        String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap().trim().parse().unwrap()
+    }
+
     fn bounds(&self, title: &str) -> Rect {
         self.until(|windows| windows.iter().find(|window| window.title == title).map(|window| window.bounds))
     }
@@ -92,6 +113,31 @@ fn the_error_names_the_app_and_what_the_person_can_do() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_picture_shows_nothing_of_what_is_protected_and_everything_in_front_of_it() {
+    let rig = Rig::managed();
+    let terminal = |class: &str, place: &str| {
+        // Letters are smoothed: a window that is seen has many colours.
+        let args = ["-class", class, "-T", class, "-geometry", place, "-bg", "white", "-fg", "red", "-b", "20", "-sb"];
+        rig.xterm(&args)
+    };
+    let _vault = terminal("KeePassXC", "40x15+0+0");
+    let vault = rig.until(|windows| {
+        windows.iter().find(|window| window.title == "KeePassXC" && window.focused).map(|window| window.bounds)
+    });
+    let never = Rules { never_apps: vec!["front".to_owned()], ..Rules::default() };
+
+    assert_eq!(rig.colours(&Rules::default(), vault), 2, "its frame, its title and its content are two greys");
+
+    let _front = terminal("Front", "20x5+60+60");
+    let front = rig.until(|windows| {
+        windows.iter().find(|window| window.title == "Front" && window.focused).map(|window| window.bounds)
+    });
+    assert!(rig.colours(&Rules::default(), front) > 2, "the window in front of it is seen whole");
+    assert!(rig.colours(&Rules::default(), vault) > 2, "what lies in front of it is seen");
+    assert_eq!(rig.colours(&never, vault), 2, "a hidden window in front of a hidden one");
 }
 
 #[test]

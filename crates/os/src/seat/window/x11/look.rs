@@ -39,25 +39,36 @@ impl X11Windows {
 
     /// Looks at the window of a program, or at the one with a frame around it; none when it is gone.
     pub(super) fn look_at(&self, window: Window) -> Result<Option<SeatWindow>, SeatFault> {
-        let Some(top) = self.top_of(window)? else { return Ok(None) };
-        let mut tops = self.tops(&[top])?;
-        self.find_clients(&mut tops)?;
-        let found = self.describe(&tops)?.into_iter().next();
+        let Some(top) = self.holder(window)? else { return Ok(None) };
+        let found = self.describe(&[top])?.into_iter().next();
         // A window inside another program's is none of its own.
-        Ok(found.filter(|found| window == top || found.handle.0 == u64::from(window)))
+        Ok(found.filter(|found| window == top.id || found.handle.0 == u64::from(window)))
     }
 
     /// The window of a program that holds another one, or that the keyboard is given to.
     pub(super) fn client_of(&self, focus: Window) -> Result<Option<Window>, SeatFault> {
-        let top = match focus {
+        let window = match focus {
             0 => None,
             POINTER_ROOT => self.top_under_pointer()?,
-            window => self.top_of(window)?,
+            window => Some(window),
         };
-        let Some(top) = top else { return Ok(None) };
-        let mut tops = self.tops(&[top])?;
-        self.find_clients(&mut tops)?;
-        Ok(tops.first().map(|top| top.client))
+        let Some(window) = window else { return Ok(None) };
+        Ok(self.holder(window)?.map(|top| top.client))
+    }
+
+    /// The child of the root that holds a window, with the window of the program in it.
+    fn holder(&self, window: Window) -> Result<Option<Top>, SeatFault> {
+        let chain = self.chain(window)?;
+        let Some(last) = chain.last() else { return Ok(None) };
+        let mut tops = self.tops(&[*last])?;
+        // From the window upwards the first one that a manager cares for is the program's: no need to look into the frame.
+        let chain: Vec<(usize, Window)> = chain.into_iter().map(|window| (0, window)).collect();
+        let cared_for = self.marks(&chain)?.into_iter().find(|(_, _, cared_for, _)| *cared_for);
+        match (tops.first_mut(), cared_for) {
+            (Some(top), Some((_, client, _, _))) => (top.client, top.cared_for) = (client, true),
+            _ => self.find_clients(&mut tops)?,
+        }
+        Ok(tops.pop())
     }
 
     /// The frontmost child of the root at a point that takes clicks there.
@@ -73,18 +84,18 @@ impl X11Windows {
         Ok(Some(pointer.child).filter(|child| *child != 0))
     }
 
-    fn top_of(&self, mut window: Window) -> Result<Option<Window>, SeatFault> {
-        for _ in 0..DEEPEST {
-            if window == self.root {
-                return Ok(None);
+    /// A window and those around it, the outermost below the root last; empty when it is gone or is the root.
+    fn chain(&self, mut window: Window) -> Result<Vec<Window>, SeatFault> {
+        let mut chain = Vec::new();
+        while window != self.root && chain.len() < DEEPEST {
+            chain.push(window);
+            match answered(self.connection.query_tree(window)?.reply())? {
+                Some(tree) if tree.parent == self.root => return Ok(chain),
+                Some(tree) => window = tree.parent,
+                None => return Ok(Vec::new()),
             }
-            let Some(tree) = answered(self.connection.query_tree(window)?.reply())? else { return Ok(None) };
-            if tree.parent == self.root {
-                return Ok(Some(window));
-            }
-            window = tree.parent;
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// Goes from the windows that the manager says it has upwards to their frames: much fewer questions than downwards.
