@@ -6,13 +6,13 @@
 
 use drawbridge_core::computer::{Chord, Key, Modifier};
 use drawbridge_os::helper;
-use drawbridge_os::seat::Seat;
 use drawbridge_os::seat::input::{self, Held, Input, TypeFault};
+use drawbridge_os::seat::{Seat, SeatFault};
 use drawbridge_testkit::display::{Display, Recorder};
 use drawbridge_testkit::scenarios;
 use serde_json::{Value, json};
-use x11rb::protocol::xkb::{ConnectionExt as _, Group};
-use x11rb::protocol::xproto::ModMask;
+use x11rb::protocol::xkb::{AXOption, BoolCtrl, ConnectionExt as _, Control, Group, VMod};
+use x11rb::protocol::xproto::{ConnectionExt as _, ModMask};
 use x11rb::rust_connection::RustConnection;
 
 scenarios! {
@@ -26,6 +26,11 @@ scenarios! {
     what_cannot_be_typed_is_named_and_nothing_is_typed,
     stopping_half_way_leaves_everything_as_it_was,
     text_is_not_typed_while_a_modifier_is_held,
+    another_layout_in_the_middle_of_a_text_changes_nothing,
+    caps_lock_in_the_middle_of_a_text_ends_it,
+    a_keymap_without_free_places_names_what_it_cannot_give,
+    keys_that_must_be_held_for_long_are_not_raced,
+    a_display_that_goes_away_in_the_middle_is_told,
     chords_arrive_as_programs_know_them,
     a_chord_is_found_on_another_layout_than_the_one_that_is_set,
     keys_that_no_layout_has_work_all_the_same,
@@ -241,6 +246,105 @@ fn text_is_not_typed_while_a_modifier_is_held() {
     assert!(matches!(fault, TypeFault::Seat { typed: 0, .. }), "{fault:?}");
     display.run("xdotool", &["keyup", "shift"]).unwrap();
     arrives(&mut recorder, &*input, "text");
+}
+
+fn another_layout_in_the_middle_of_a_text_changes_nothing() {
+    let (display, mut recorder, input) = desk("us", &["--field", "--quiet"]);
+    let text = "yz \u{4e2d} ^@ Привет? zy\u{4e2d}\u{56fd}";
+    let changes = [(4, "de"), (9, "us,ru"), (15, "fr")];
+
+    let typed = input.type_text(text, &mut |typed| {
+        for (_, layouts) in changes.iter().filter(|(at, _)| *at == typed) {
+            display.layout(layouts).unwrap();
+        }
+        true
+    });
+
+    assert_eq!(typed, Ok(()));
+    assert_eq!(recorder.text().unwrap(), text);
+    drop(input);
+    assert!(!keyboard(&display).0.contains("U4E2D"));
+}
+
+fn caps_lock_in_the_middle_of_a_text_ends_it() {
+    let (display, mut recorder, input) = desk("us", &["--field", "--quiet"]);
+
+    let fault = input.type_text("abcdef", &mut |typed| {
+        if typed == 3 {
+            lock(&display, ModMask::LOCK, 0);
+        }
+        true
+    });
+
+    let Err(TypeFault::Seat { typed: 3, fault: SeatFault::Other(why) }) = fault else { panic!("{fault:?}") };
+    assert!(why.contains("Caps Lock"), "{why}");
+    assert_eq!(recorder.text().unwrap(), "abc");
+    assert_eq!(keyboard(&display).2, ModMask::LOCK);
+}
+
+fn a_keymap_without_free_places_names_what_it_cannot_give() {
+    let (display, mut recorder, input) = desk("us", &["--field", "--quiet"]);
+    let (server, _) = x11rb::connect(Some(display.name())).unwrap();
+    let map = server.get_keyboard_mapping(8, 248).unwrap().reply().unwrap();
+    let width = usize::from(map.keysyms_per_keycode);
+    for (code, _) in
+        (8..=255).zip(map.keysyms.chunks(width)).filter(|(_, symbols)| symbols.iter().all(|symbol| *symbol == 0))
+    {
+        server.change_keyboard_mapping(1, code, 1, &[0x1005_ff70]).unwrap().check().unwrap();
+    }
+
+    let fault = input.type_text("abcé", &mut on).unwrap_err();
+
+    assert!(matches!(fault, TypeFault::Cannot { character: 'é', index: 3, .. }), "{fault:?}");
+    let fault = input.key(&Key::Function(13), true).unwrap_err();
+    assert_eq!(fault, SeatFault::Unsupported("the keyboard has no key F13".to_owned()));
+    arrives(&mut recorder, &*input, "abc");
+}
+
+fn keys_that_must_be_held_for_long_are_not_raced() {
+    let (display, mut recorder, input) = desk("us", &["--field", "--quiet"]);
+    slow_keys(&display, true);
+
+    let fault = input.type_text("text", &mut on).unwrap_err();
+
+    let TypeFault::Seat { typed: 0, fault: SeatFault::Unsupported(why) } = fault else { panic!("{fault:?}") };
+    assert!(why.contains("slow keys"), "{why}");
+    slow_keys(&display, false);
+    arrives(&mut recorder, &*input, "text");
+}
+
+fn slow_keys(display: &Display, on: bool) {
+    let (server, _) = x11rb::connect(Some(display.name())).unwrap();
+    server.xkb_use_extension(1, 0).unwrap().reply().unwrap();
+    let (slow, set) = (BoolCtrl::SLOW_KEYS, Control::CONTROLS_ENABLED);
+    let now = if on { slow } else { BoolCtrl::from(0u8) };
+    let none = ModMask::from(0u16);
+    let virtuals = VMod::from(0u16);
+    let aid = AXOption::from(0u16);
+    let off = BoolCtrl::from(0u8);
+    server
+        .xkb_set_controls(
+            256, none, none, none, none, virtuals, virtuals, virtuals, virtuals, 1, 0, aid, slow, now, set, 500, 30,
+            300, 300, 160, 40, 30, 30, 0, 120, off, off, aid, aid, &[255; 32],
+        )
+        .unwrap()
+        .check()
+        .unwrap();
+}
+
+fn a_display_that_goes_away_in_the_middle_is_told() {
+    let (display, _recorder, input) = desk("us", &["--field", "--quiet"]);
+    let mut display = Some(display);
+
+    let fault = input.type_text("text \u{4e2d}", &mut |typed| {
+        if typed == 3 {
+            display.take();
+        }
+        true
+    });
+
+    let Err(TypeFault::Seat { typed: 3, fault: SeatFault::NoDisplay(_) }) = fault else { panic!("{fault:?}") };
+    assert_eq!(input.held(), Held::default());
 }
 
 /// Presses a chord as callers do.

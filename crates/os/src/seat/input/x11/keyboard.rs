@@ -165,6 +165,14 @@ impl Keyboard {
         if self.has_entries() { self.clear_handled(tap) } else { Ok(()) }
     }
 
+    /// Notes that a key is held no more.
+    fn let_go(&mut self, code: u8) {
+        if self.entries.taken().contains(&code) {
+            self.entries.hold(code, false);
+            self.note_press(code);
+        }
+    }
+
     /// Forgets what is held no more: the one who presses lets go of what is held for too long.
     fn forget_released(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
         let held = tap.held_codes();
@@ -172,7 +180,7 @@ impl Keyboard {
             self.pressed.drain(..).partition(|pressed| held.contains(&pressed.code));
         self.pressed = still;
         for pressed in &gone {
-            self.entries.hold(pressed.code, false);
+            self.let_go(pressed.code);
         }
         if gone.is_empty() || !self.pressed.is_empty() { Ok(()) } else { self.restore(tap) }
     }
@@ -183,7 +191,7 @@ impl Keyboard {
     /// [`SeatFault`].
     pub(super) fn settle(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
         for pressed in std::mem::take(&mut self.pressed) {
-            self.entries.hold(pressed.code, false);
+            self.let_go(pressed.code);
         }
         self.restore(tap)
     }

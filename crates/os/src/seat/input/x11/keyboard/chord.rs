@@ -9,6 +9,7 @@ use super::super::super::super::SeatFault;
 use super::super::tap::Tap;
 use super::keymap::{Keymap, Mods, Way, symbol_of};
 use super::server::State;
+use super::typing::LOOK;
 use super::{Keyboard, Pressed};
 
 /// How long a new entry waits for the program that received the press before on its code.
@@ -57,9 +58,7 @@ impl Keyboard {
         let pressed = self.pressed.remove(place);
         let up = [&pressed.code].into_iter().chain(pressed.with.iter().rev()).map(|code| tap.key(*code, false));
         let up = up.fold(Ok(()), |sum: Result<(), SeatFault>, one| sum.and(one)).and_then(|()| tap.flush());
-        let number = self.pace.press(Instant::now(), false);
-        self.entries.hold(pressed.code, false);
-        self.entries.pressed(pressed.code, number);
+        self.let_go(pressed.code);
         // Modifiers mean the same in every group.
         let others = self.pressed.iter().any(|pressed| !matches!(pressed.key, Key::Modifier(_)));
         if others { up } else { up.and(self.restore(tap)) }
@@ -84,14 +83,15 @@ impl Keyboard {
     fn make(&mut self, key: &Key, state: &State, tap: &dyn Tap) -> Result<Way, SeatFault> {
         let missing = || SeatFault::Unsupported(format!("the keyboard has no key {}", name(key)));
         let symbol = symbols(key).first().copied().ok_or_else(missing)?;
+        // Answers are listened for until the entry is taken away.
+        self.server.listen(true)?;
+        self.look_at_target(tap)?;
         let code = match self.entries.find(symbol) {
             Some(code) => code,
             None => {
                 let (places, after) = self.entries.places(&[symbol], &[]);
                 let until = Instant::now() + HANDLED;
-                while self.pace.handled(Instant::now()) < after && Instant::now() < until {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
+                while !self.is_handled(after, LOOK, tap)? && Instant::now() < until {}
                 let (code, _) = *places.first().ok_or_else(missing)?;
                 self.put(&places, tap)?;
                 code

@@ -270,4 +270,4 @@ pub(super) fn symbol_of(character: char) -> u32 {
 
 #[cfg(test)]
 #[path = "keymap_tests.rs"]
-mod tests;
+pub(super) mod tests;

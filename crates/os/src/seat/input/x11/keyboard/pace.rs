@@ -13,6 +13,9 @@ pub(super) const GAP: Duration = Duration::from_millis(1500);
 /// The shortest time from press to press. Programs keep up with more, but not all that lies between them and the keyboard does.
 pub(super) const BEAT: Duration = Duration::from_micros(1500);
 
+/// So many beats are made up for at most.
+const MADE_UP: u32 = 8;
+
 /// A program that can be asked is asked after so many presses.
 const STRIDE: u64 = 24;
 
@@ -28,7 +31,7 @@ pub(super) struct Pace {
     handled: u64,
     looked: u64,
     has_answered: bool,
-    last: Option<Instant>,
+    beat: Option<Instant>,
     questions: VecDeque<(u32, u64)>,
     untold: VecDeque<(Instant, u64)>,
 }
@@ -37,7 +40,6 @@ impl Pace {
     /// Notes a press and returns its number. `asks` tells whether the program that receives it can be asked.
     pub(super) fn press(&mut self, now: Instant, asks: bool) -> u64 {
         self.pressed += 1;
-        self.last = Some(now);
         if !asks {
             self.untold.push_back((now, self.pressed));
             self.asked = self.pressed;
@@ -123,9 +125,13 @@ impl Pace {
         behind.then(|| self.pressed - AHEAD + STRIDE)
     }
 
-    /// Returns how long to wait before the next press.
-    pub(super) fn next(&self, now: Instant) -> Duration {
-        self.last.map_or(Duration::ZERO, |last| (last + BEAT).saturating_duration_since(now))
+    /// Returns how long to wait before the next press. What a busy machine loses by waiting too long is made up for by the presses
+    /// after it.
+    pub(super) fn next(&mut self, now: Instant) -> Duration {
+        let earliest = now.checked_sub(BEAT * MADE_UP).unwrap_or(now);
+        let beat = self.beat.map_or(now, |beat| beat.max(earliest)) + BEAT;
+        self.beat = Some(beat);
+        beat.saturating_duration_since(now)
     }
 
     /// Returns the number of the last press.

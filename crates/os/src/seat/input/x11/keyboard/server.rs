@@ -14,6 +14,7 @@ use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
 use x11rb::protocol::xinput::{ConnectionExt as _, Device, DeviceType};
 use x11rb::protocol::xkb::{
     self, ConnectionExt as _, EventType, GetMapReply, KeySymMap, MapPart, SAType, SelectEventsAux,
+    SelectEventsAuxStateNotify, StatePart,
 };
 use x11rb::protocol::xproto::{
     AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, ConnectionExt as _, CreateWindowAux, EventMask, ModMask,
@@ -61,6 +62,7 @@ pub(super) struct Server {
     protocols: u32,
     ping: u32,
     changed: bool,
+    moved: bool,
     /// Changes of our own that we have not been told of yet: the first code and how many.
     expected: Vec<(u8, u8)>,
     answers: Vec<u32>,
@@ -87,7 +89,10 @@ impl Server {
         let parts = MapPart::KEY_TYPES | MapPart::KEY_SYMS | MapPart::MODIFIER_MAP | MapPart::KEY_ACTIONS;
         let all = EventType::NEW_KEYBOARD_NOTIFY | EventType::MAP_NOTIFY;
         let nothing = EventType::from(0u16);
-        connection.xkb_select_events(CORE, nothing, all, parts, parts, &SelectEventsAux::new())?.check()?;
+        let state = StatePart::MODIFIER_LOCK | StatePart::GROUP_LOCK;
+        let details = SelectEventsAux::new()
+            .state_notify(SelectEventsAuxStateNotify { affect_state: state, state_details: state });
+        connection.xkb_select_events(CORE, nothing, all, parts, parts, &details)?.check()?;
         Ok(Self {
             connection,
             root,
@@ -96,6 +101,7 @@ impl Server {
             protocols,
             ping,
             changed: true,
+            moved: false,
             expected: Vec::new(),
             answers: Vec::new(),
             time: None,
@@ -106,6 +112,12 @@ impl Server {
     pub(super) fn has_changed(&mut self) -> Result<bool, SeatFault> {
         self.take_events()?;
         Ok(std::mem::take(&mut self.changed))
+    }
+
+    /// Tells once whether the locked modifiers or the locked group may have changed since the last time.
+    pub(super) fn has_moved(&mut self) -> Result<bool, SeatFault> {
+        self.take_events()?;
+        Ok(std::mem::take(&mut self.moved))
     }
 
     /// Reads the keymap.
@@ -295,6 +307,7 @@ impl Server {
                     }
                 }
                 Event::XkbNewKeyboardNotify(_) => self.changed = true,
+                Event::XkbStateNotify(_) => self.moved = true,
                 Event::PropertyNotify(told) if told.window == self.own => self.time = Some(told.time),
                 Event::ClientMessage(told) if told.window == self.root && told.type_ == self.protocols => {
                     let [name, number, ..] = told.data.as_data32();

@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 const LAST_ANSWER: Duration = Duration::from_millis(300);
 
 /// How often a wait looks whether it should go on.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// Why typing ended early.
 enum Halt {
@@ -114,6 +114,9 @@ impl Keyboard {
             if self.renew()? {
                 run.planner = Planner::new(Arc::clone(&self.map), run.setting);
             }
+            if self.server.has_moved()? {
+                self.check_state(run)?;
+            }
             let Ok(part) = part else {
                 return Err(SeatFault::Other("the text holds a control character".to_owned()).into());
             };
@@ -138,10 +141,15 @@ impl Keyboard {
             Press::Entry(symbol) => (self.entry_for(symbol, rest, run)?, Vec::new()),
         };
         stroke(code, &with, run.tap)?;
+        self.note_press(code);
+        Ok(())
+    }
+
+    /// Notes that a key was pressed and released for whoever has the keyboard.
+    pub(super) fn note_press(&mut self, code: u8) {
         let asks = self.target.is_some_and(|target| target.answers.is_some());
         let number = self.pace.press(Instant::now(), asks);
         self.entries.pressed(code, number);
-        Ok(())
     }
 
     /// Returns the code with an entry for a symbol, and makes entries for what comes next with it if there is none.
@@ -156,12 +164,16 @@ impl Keyboard {
         let (places, after) = self.entries.places(&wanted, &kept);
         self.wait_until_handled(after, run)?;
         self.put(&places, run.tap)?;
+        // The answer comes while these are pressed, and is there when the next ones are wanted.
+        if self.pace.is_unasked() {
+            self.ask(run.tap)?;
+        }
         let none = || SeatFault::Other("the keymap has no free place any more".to_owned());
         Ok(self.entries.find(symbol).ok_or_else(none)?)
     }
 
     /// Finds out who receives keys. Another program than before is asked about what it received.
-    fn look_at_target(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
+    pub(super) fn look_at_target(&mut self, tap: &dyn Tap) -> Result<(), SeatFault> {
         let mut target = self.server.target()?;
         target.answers = target.answers.filter(|window| Some(*window) != self.silent);
         if self.target != Some(target) {
@@ -189,7 +201,6 @@ impl Keyboard {
 
     fn keep_pace(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
         if self.pace.should_look() {
-            self.check_state(run)?;
             self.look_at_target(run.tap)?;
             if self.pace.is_unasked() {
                 self.ask(run.tap)?;
@@ -245,7 +256,7 @@ impl Keyboard {
     }
 
     /// Tells whether a press was handled; waits a little for it.
-    fn is_handled(&mut self, number: u64, wait: Duration, tap: &dyn Tap) -> Result<bool, SeatFault> {
+    pub(super) fn is_handled(&mut self, number: u64, wait: Duration, tap: &dyn Tap) -> Result<bool, SeatFault> {
         if self.pace.handled(Instant::now()) >= number {
             return Ok(true);
         }
