@@ -6,12 +6,14 @@ The real program with its real engine against `drawbridge practice`, a real edit
 artefacts/.
 """
 import base64
+import contextlib
 import os
 import pathlib
 import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -150,24 +152,38 @@ def acts(window, platform, tray, box):
 
 
 def waits(window, platform, tray):
-    """The person's own hand comes first."""
-    def moved(number):
-        run("xdotool", "mousemove", str(700 + 7 * (number % 20)), "640")
-
-    def refused():
-        for number in range(4):
-            moved(number)
+    """The person's own hand comes first: the agent waits a little, then is told why nothing was done."""
+    with hand_at_the_mouse():
+        until("the tray says so", lambda: any("it waits while you use" in line for line in tray.lines()))
+        told(window, "waits while you use the mouse or keyboard")
+        screen_of_a_person("screen-waits")
         try:
             ask(platform, "INPUT_ACTION", action="left_click", coordinate=[300, 500])
-            return False
+            raise AssertionError("the agent clicked while the person used the mouse")
         except RuntimeError as fault:
             assert "PERMISSION_PENDING" in str(fault) and "person_active" in str(fault), fault
-            return True
-
-    until("the agent waits", refused)
-    until("the tray says so", lambda: moved(1) or moved(2) or any("it waits while you use" in line for line in tray.lines()))
-    screen_of_a_person("screen-waits")
     until("the agent may go on", lambda: not any("it waits" in line for line in tray.lines()))
+
+
+@contextlib.contextmanager
+def hand_at_the_mouse():
+    """Within, somebody moves the mouse to and fro."""
+    over = threading.Event()
+
+    def move():
+        number = 0
+        while not over.wait(0.1):
+            number += 1
+            # Really moved: the other form of it only sets the pointer elsewhere, which no hand can do.
+            run("xdotool", "mousemove_relative", "--", "9" if number % 2 else "-9", "0")
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        yield
+    finally:
+        over.set()
+        mover.join()
 
 
 def keeps_its_hands_off(platform, tray):
