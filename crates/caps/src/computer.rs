@@ -14,6 +14,7 @@ mod input;
 mod permissions;
 mod picture;
 mod preview;
+mod rest;
 mod screenshot;
 mod seats;
 mod space;
@@ -118,6 +119,7 @@ pub struct Computer {
     inner: Arc<Inner>,
     /// One operation at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
+    rest: rest::Rest,
 }
 
 impl Computer {
@@ -135,7 +137,7 @@ impl Computer {
             shots: screenshot::Shots::default(),
             settings: Mutex::new(settings),
         };
-        Self { inner: Arc::new(inner), turn: Arc::default() }
+        Self { inner: Arc::new(inner), turn: Arc::default(), rest: rest::Rest::default() }
     }
 
     /// Changes the settings from now on.
@@ -146,6 +148,7 @@ impl Computer {
     /// Looks what this seat can do, for HELLO, and remembers it. Blocks, at most 300 ms.
     #[must_use]
     pub fn probe(&self, clipboard: ClipboardRule) -> Features {
+        self.rest_later();
         self.inner.probed.get(&self.inner, clipboard)
     }
 
@@ -169,12 +172,14 @@ impl Computer {
     /// # Errors
     /// What the start would fail with whatever the person says.
     pub fn launch_target(&self, op: &AppLaunchOp) -> Result<LaunchTarget, OpError> {
+        self.rest_later();
         preview::launch_target(&self.inner.seats, op)
     }
 
     /// Finds whose window an operation would reach at this moment, for a question. Blocks.
     #[must_use]
     pub fn reached(&self, op: &ComputerOp) -> Option<Reached> {
+        self.rest_later();
         preview::reached(&self.inner.seats, op)
     }
 
@@ -225,6 +230,7 @@ impl Computer {
                 () = job.cancel.cancelled() => Err(OpError::Cancelled),
             };
         }
+        self.rest_later();
         let (inner, cancel) = (self.inner.clone(), job.cancel.clone());
         let work = tokio::task::spawn_blocking(move || {
             // Kept until the thread is done, so that nothing else touches the seat meanwhile.

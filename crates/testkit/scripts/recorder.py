@@ -1,10 +1,11 @@
 """A window that records what it receives, one JSON object a line.
 
-    recorder.py [--title T] [--class C] [--at X,Y] [--size W,H] [--field] [--plain]
+    recorder.py [--title T] [--class C] [--at X,Y] [--size W,H] [--field] [--plain] [--quiet]
 
---field: with a text field that has the keyboard. --plain: without a frame, exactly where --at says.
-Events: {"event": "ready", "xid"}, then "key" and "key_up" (name, state), "button" and "button_up" (number, x, y, state), "motion"
-(x, y), "scroll" (direction, state), "focus" (has). Points are those of the whole screen; state is the raw number of the modifiers.
+--field: with a text field that has the keyboard. --plain: without a frame, exactly where --at says. --quiet: tells no keys.
+Events: {"event": "ready", "xid"}, then "key" and "key_up" (name, state), "button" and "button_up" (number, x, y, state), "clicks"
+(count, number; after the press that makes it a double or triple click), "motion" (x, y), "scroll" (direction, state), "focus" (has).
+Points are those of the whole screen; state is the raw number of the modifiers.
 Requests on standard input, each answered by {"event": "answer", "to": request}: "text" (what the field holds), "clear", "mark"
 (after everything that has arrived by then), "select" (selects all), "title T", "minimize", "menu" (opens a menu and leaves
 it open), "quit".
@@ -32,6 +33,7 @@ parser.add_argument("--at", default="0,0")
 parser.add_argument("--size", default="400,300")
 parser.add_argument("--field", action="store_true")
 parser.add_argument("--plain", action="store_true")
+parser.add_argument("--quiet", action="store_true")
 chosen = parser.parse_args()
 
 # Gtk opens the display when it is loaded, with the class of that moment.
@@ -59,6 +61,8 @@ for widget in (window, area):
 
 def key(name):
     def told(_, event):
+        if chosen.quiet:
+            return False
         say(event=name, name=Gdk.keyval_name(event.keyval), state=int(event.state))
         return False
     return told
@@ -67,7 +71,10 @@ def key(name):
 def button(name):
     def told(_, event):
         # A double click is told as two presses and then once more as what it is.
-        if event.type in (Gdk.EventType.BUTTON_PRESS, Gdk.EventType.BUTTON_RELEASE):
+        counts = {Gdk.EventType.DOUBLE_BUTTON_PRESS: 2, Gdk.EventType.TRIPLE_BUTTON_PRESS: 3}
+        if event.type in counts:
+            say(event="clicks", count=counts[event.type], number=event.button)
+        elif event.type in (Gdk.EventType.BUTTON_PRESS, Gdk.EventType.BUTTON_RELEASE):
             say(event=name, number=event.button, x=int(event.x_root), y=int(event.y_root), state=int(event.state))
         return False
     return told

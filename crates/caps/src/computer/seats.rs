@@ -100,12 +100,24 @@ impl Seats {
         self.input.opened()?.person_acted()
     }
 
-    /// Forgets every connection after a display was lost, so that the next operation makes new ones.
+    /// Closes what looks at the seat, after a quiet time. The clipboard stays: what was written there would go with it.
+    pub(super) fn rest(&self) {
+        self.input.forget();
+        self.windows.forget();
+        self.screen.forget();
+    }
+
+    /// Forgets every connection after a display was lost, so that the next operation makes new ones. Not the clipboard's: as long
+    /// as that one works, what was put there must not go with it.
     pub(super) fn forget(&self) {
         self.screen.forget();
         self.input.forget();
         self.windows.forget();
         self.apps.forget();
+    }
+
+    /// Gives up the clipboard: what we hold goes to a clipboard manager if there is one. Takes two seconds at most.
+    pub(super) fn forget_clipboard(&self) {
         self.clipboard.forget();
     }
 }
