@@ -26,6 +26,10 @@ use super::{Inner, Job, Rules, faults};
 /// What was seen holds at most so long: a window can change its names without telling anybody.
 const HOLDS: Duration = Duration::from_millis(500);
 
+/// The features that are named when windows cannot be seen, without which nothing can be protected.
+const INPUT: &str = "input";
+const PICTURE: &str = "screenshot.capture";
+
 /// The longest name of an app in an error.
 const MAX_NAME_CHARS: usize = 80;
 
@@ -158,7 +162,7 @@ pub(super) fn unlocked(inner: &Inner) -> Result<(), OpError> {
         return Err(locked(inner));
     }
     match inner.seats.windows() {
-        Ok(windows) => no_lock(inner, &*seen(inner, &*windows)?),
+        Ok(windows) => no_lock(inner, &*seen(inner, &*windows, INPUT)?),
         // Where windows cannot be seen, the services have said all that can be known.
         Err(_) => Ok(()),
     }
@@ -166,10 +170,10 @@ pub(super) fn unlocked(inner: &Inner) -> Result<(), OpError> {
 
 /// Refuses to touch a point whose frontmost window is protected.
 pub(super) fn may_touch(inner: &Inner, job: &Job, at: Point) -> Result<(), OpError> {
-    let windows = windows(inner)?;
-    let seen = seen(inner, &*windows)?;
+    let windows = windows(inner, INPUT)?;
+    let seen = seen(inner, &*windows, INPUT)?;
     no_lock(inner, &seen)?;
-    let told = |fault| faults::met(&inner.seats, FEATURE, fault);
+    let told = |fault| faults::met(&inner.seats, INPUT, fault);
     match windows.at(at).map_err(told)? {
         Some(window) => match seen.find(&window) {
             Some(known) => known.app.may_use(&job.rules),
@@ -181,7 +185,7 @@ pub(super) fn may_touch(inner: &Inner, job: &Job, at: Point) -> Result<(), OpErr
 
 /// Refuses to type when a window that may get it is protected. One round trip as long as nothing changes.
 pub(super) fn may_type(inner: &Inner, job: &Job) -> Result<(), OpError> {
-    let seen = seen(inner, &*windows(inner)?)?;
+    let seen = seen(inner, &*windows(inner, INPUT)?, INPUT)?;
     no_lock(inner, &seen)?;
     // It can take the keyboard for itself, which nobody else can see.
     let prompt = seen.windows.iter().find(|known| known.window.visible && known.app.kind == Some(Kind::Prompt));
@@ -196,14 +200,14 @@ pub(super) fn may_type(inner: &Inner, job: &Job) -> Result<(), OpError> {
 
 /// Tells whether what is typed goes to a terminal.
 pub(super) fn types_into_terminal(inner: &Inner) -> Result<bool, OpError> {
-    let seen = seen(inner, &*windows(inner)?)?;
+    let seen = seen(inner, &*windows(inner, PICTURE)?, PICTURE)?;
     Ok(seen.keyboard.iter().any(|known| known.app.kind == Some(Kind::Terminal)))
 }
 
 /// Returns what covers a rectangle of the screen, the hindmost first: pixels of what is not shown must be painted over, unless
 /// something in front of it is shown there. What may be see-through covers nothing.
 pub(super) fn layers(inner: &Inner, job: &Job, area: Rect) -> Result<Vec<Layer>, OpError> {
-    let seen = seen(inner, &*windows(inner)?)?;
+    let seen = seen(inner, &*windows(inner, PICTURE)?, PICTURE)?;
     let drawn = seen.windows.iter().filter(|known| known.window.visible);
     let layers = drawn.flat_map(|known| {
         let shown = known.app.may_see(&job.rules).is_ok();
@@ -240,11 +244,8 @@ fn locked(inner: &Inner) -> OpError {
     }
 }
 
-/// The feature that is named when windows cannot be seen, without which nothing can be protected.
-const FEATURE: &str = "input";
-
-fn windows(inner: &Inner) -> Result<Arc<dyn Windows>, OpError> {
-    inner.seats.windows().map_err(|fault| faults::met(&inner.seats, FEATURE, fault))
+fn windows(inner: &Inner, feature: &str) -> Result<Arc<dyn Windows>, OpError> {
+    inner.seats.windows().map_err(|fault| faults::met(&inner.seats, feature, fault))
 }
 
 impl Seen {
@@ -255,8 +256,8 @@ impl Seen {
 }
 
 /// Looks, unless nothing can have changed since the last look.
-fn seen(inner: &Inner, windows: &dyn Windows) -> Result<Arc<Seen>, OpError> {
-    let told = |fault| faults::met(&inner.seats, FEATURE, fault);
+fn seen(inner: &Inner, windows: &dyn Windows, feature: &str) -> Result<Arc<Seen>, OpError> {
+    let told = |fault| faults::met(&inner.seats, feature, fault);
     let mark = windows.mark().map_err(told)?;
     let now = inner.clock.now();
     let mut last = inner.sight.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,6 +5,8 @@ mod entry;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
+mod scope;
+#[cfg(target_os = "linux")]
 mod start;
 
 use std::ffi::OsString;

@@ -143,13 +143,13 @@ impl DesktopApps {
         desktop::program(word, self.variable("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin")))
     }
 
-    fn start(&self, words: &[String], folder: Option<&Path>) -> Result<Option<u32>, SeatFault> {
+    fn start(&self, app: &str, words: &[String], folder: Option<&Path>) -> Result<Option<u32>, SeatFault> {
         let (first, args) = words.split_first().ok_or(SeatFault::Gone)?;
         let program = self.find_program(first).ok_or(SeatFault::Gone)?;
         let environment = start::environment(&self.environment, self.display.as_deref());
         let folder = folder.filter(|folder| folder.is_dir()).map(Path::to_path_buf);
         let folder = folder.or_else(|| self.home().filter(|home| home.is_dir())).unwrap_or_else(|| "/".into());
-        match start::start(&program, args, &environment, &folder) {
+        match start::start(app, &program, args, &environment, &folder) {
             Ok(pid) => Ok(Some(pid)),
             Err(fault) => Err(SeatFault::Other(format!("it could not be started: {fault}"))),
         }
@@ -228,7 +228,7 @@ impl Apps for DesktopApps {
             Target::Program(program) => {
                 let program = program.to_str().ok_or(SeatFault::Gone)?;
                 let words: Vec<String> = [program.to_owned()].into_iter().chain(args.iter().cloned()).collect();
-                self.start(&words, None)
+                self.start(program.rsplit('/').next().unwrap_or(program), &words, None)
             }
             Target::Id(id) => {
                 let index = self.index();
@@ -239,7 +239,7 @@ impl Apps for DesktopApps {
                     return Err(SeatFault::Unsupported("its desktop entry names no program".to_owned()));
                 }
                 let words = if known.entry.in_terminal { self.in_terminal(words)? } else { words };
-                self.start(&words, known.entry.folder.as_deref())
+                self.start(&known.installed.id, &words, known.entry.folder.as_deref())
             }
         }
     }

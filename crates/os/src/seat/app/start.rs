@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::scope;
 use crate::process::{APP_MARK, MARKER_VARIABLE, start_apart};
 
 /// What only this process was told: by the service manager that started it, and by who passed it the focus.
@@ -51,8 +52,9 @@ pub(super) fn environment(all: &[(OsString, OsString)], display: Option<&OsStr>)
     kept
 }
 
-/// Starts a program with exactly these words and returns its number.
+/// Starts a program with exactly these words and returns its number. `app` names it to the service manager.
 pub(super) fn start(
+    app: &str,
     program: &Path,
     args: &[String],
     environment: &[(OsString, OsString)],
@@ -76,8 +78,11 @@ pub(super) fn start(
         Ok(pid)
     })?;
     if let Some(mut child) = started {
+        let bus = environment.iter().find(|(name, _)| name == "DBUS_SESSION_BUS_ADDRESS").map(|(_, bus)| bus.clone());
+        let app = app.to_owned();
         // Somebody has to take it out of the process table once it has ended; it may live for days.
-        std::thread::Builder::new().name("app".to_owned()).stack_size(64 * 1024).spawn(move || {
+        std::thread::Builder::new().name("app".to_owned()).spawn(move || {
+            scope::move_out(bus.as_deref(), &app, pid);
             let _ = child.wait();
         })?;
     }

@@ -143,13 +143,14 @@ impl X11Windows {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what has arrived since the last look and tells whether anything of it matters. Our own window does not.
-    fn drain(&self) -> Result<bool, SeatFault> {
-        let mut changed = false;
+    /// Takes what has arrived since the last look and tells whether anything of it matters. Our own window does not. Nobody sees
+    /// the old mark after something was taken.
+    fn drain(&self, standing: &mut Standing) -> Result<bool, SeatFault> {
+        let before = standing.mark;
         while let Some(event) = self.connection.poll_for_event()? {
-            changed |= self.matters(&event);
+            standing.mark += u64::from(self.matters(&event));
         }
-        Ok(changed)
+        Ok(standing.mark != before)
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the protocol has a hundred events, of which few are asked for")]
@@ -188,10 +189,10 @@ impl X11Windows {
         let deadline = Instant::now() + limit;
         loop {
             let done = so()?;
-            // What has arrived stays part of the next mark.
-            if self.drain()? || done {
-                self.standing().mark += 1;
-            }
+            let mut standing = self.standing();
+            self.drain(&mut standing)?;
+            standing.mark += u64::from(done);
+            drop(standing);
             let left = deadline.saturating_duration_since(Instant::now());
             if done || left.is_zero() {
                 return Ok(done);
@@ -215,6 +216,7 @@ impl X11Windows {
         self.connection.change_property8(PropMode::APPEND, self.own, AtomEnum::WM_NAME, AtomEnum::STRING, &[])?;
         // The answer to this comes after the event.
         let _ = self.connection.get_input_focus()?.reply()?;
+        let mut standing = self.standing();
         let mut time = 0;
         while let Some(event) = self.connection.poll_for_event()? {
             if let Event::PropertyNotify(event) = &event
@@ -222,9 +224,7 @@ impl X11Windows {
             {
                 time = event.time;
             }
-            if self.matters(&event) {
-                self.standing().mark += 1;
-            }
+            standing.mark += u64::from(self.matters(&event));
         }
         Ok(time)
     }
@@ -332,8 +332,8 @@ impl Windows for X11Windows {
 
     fn mark(&self) -> Result<u64, SeatFault> {
         let keyboard = self.keyboard_now()?;
-        let changed = self.drain()?;
         let mut standing = self.standing();
+        let changed = self.drain(&mut standing)?;
         // Where the keyboard follows the pointer, every movement can take it elsewhere.
         if changed || keyboard != standing.keyboard || keyboard.focus == look::POINTER_ROOT {
             standing.mark += 1;
@@ -343,10 +343,7 @@ impl Windows for X11Windows {
     }
 
     fn wait(&self, limit: Duration) -> Result<(), SeatFault> {
-        if self.drain()? {
-            self.standing().mark += 1;
-            return Ok(());
-        }
-        self.poll(limit)
+        let changed = self.drain(&mut self.standing())?;
+        if changed { Ok(()) } else { self.poll(limit) }
     }
 }
