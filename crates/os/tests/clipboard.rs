@@ -11,7 +11,9 @@ use drawbridge_testkit::display::Display;
 use drawbridge_testkit::selection::{Format, Manner};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::Event;
-use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, CreateWindowAux, PropMode, WindowClass};
+use x11rb::protocol::xproto::{
+    AtomEnum, ConnectionExt as _, CreateWindowAux, EventMask, InputFocus, PropMode, WindowClass,
+};
 use x11rb::wrapper::ConnectionExt as _;
 
 const ROOM: u64 = 64 * 1024 * 1024;
@@ -309,6 +311,45 @@ fn a_reader_that_is_not_the_one_with_the_keyboard_is_another() {
     assert_eq!(clipboard.await_reader(Duration::from_millis(1)).unwrap(), Reader::Another);
     display.run("xdotool", &["key", "ctrl+v"]).unwrap();
     assert_eq!(clipboard.await_reader(Duration::from_secs(60)).unwrap(), Reader::Target);
+}
+
+#[test]
+fn a_window_that_hung_does_not_get_what_was_put_back_instead() {
+    let (display, clipboard) = display();
+    display.copy(b"hunter2").unwrap();
+    let kept = clipboard.keep(ROOM).unwrap();
+    let (server, screen) = x11rb::connect(Some(display.name())).unwrap();
+    let window = server.generate_id().unwrap();
+    let root = &server.setup().roots[screen];
+    let events = CreateWindowAux::new().event_mask(EventMask::EXPOSURE);
+    let (kind, depth) = (WindowClass::INPUT_OUTPUT, root.root_depth);
+    server.create_window(depth, window, root.root, 0, 0, 9, 9, 0, kind, root.root_visual, &events).unwrap();
+    server.map_window(window).unwrap();
+    server.set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME).unwrap().check().unwrap();
+    let atom = |name: &str| server.intern_atom(false, name.as_bytes()).unwrap().reply().unwrap().atom;
+    let (text, list) = (atom("UTF8_STRING"), atom("TARGETS"));
+    let ask = |target| {
+        server.convert_selection(window, atom("CLIPBOARD"), target, atom("A"), x11rb::CURRENT_TIME).unwrap();
+        server.flush().unwrap();
+        loop {
+            if let Event::SelectionNotify(event) = server.wait_for_event().unwrap() {
+                return event.property != x11rb::NONE;
+            }
+        }
+    };
+
+    clipboard.write_text("pasted").unwrap();
+    clipboard.expect_reader().unwrap();
+    assert!(matches!(clipboard.put_back(&kept).unwrap(), PutBack::Done { .. }));
+
+    assert_eq!((ask(list), ask(text)), (true, false));
+    assert_eq!(xclip_out(&display, "UTF8_STRING").unwrap(), b"hunter2");
+    // Who has read what was meant for it may read the rest, too.
+    clipboard.write_text("pasted").unwrap();
+    clipboard.expect_reader().unwrap();
+    assert!(ask(text));
+    clipboard.put_back(&kept).unwrap();
+    assert!(ask(text));
 }
 
 #[test]

@@ -106,7 +106,11 @@ fn told(inner: &Inner, feature: &str, job: &Job, fault: SeatFault) -> OpError {
         SeatFault::NoAnswer(who) => {
             format!("{who} did not answer in time; try again, or ask the person to copy it again")
         }
-        SeatFault::NoDisplay(_) | SeatFault::Unsupported(_) | SeatFault::Permission { .. } | SeatFault::Other(_) => {
+        SeatFault::NoDisplay(_) => {
+            inner.seats.forget_clipboard();
+            return met(&inner.seats, feature, fault);
+        }
+        SeatFault::Unsupported(_) | SeatFault::Permission { .. } | SeatFault::Other(_) => {
             return met(&inner.seats, feature, fault);
         }
     };

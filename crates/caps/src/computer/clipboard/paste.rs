@@ -12,7 +12,7 @@ use drawbridge_os::seat::SeatFault;
 use drawbridge_os::seat::clipboard::{Clipboard, Kept, PutBack, Reader};
 
 use super::own::Wrote;
-use super::{WRITE, fits, guard, met, switched_on, told};
+use super::{WRITE, fits, guard, switched_on, told};
 use crate::computer::{Inner, Job};
 
 /// The most that is kept of what the clipboard held before, in bytes over all formats.
@@ -40,13 +40,13 @@ pub(in super::super) fn paste(
     guard::unlocked(inner)?;
     job.go_on()?;
     let clipboard = inner.seats.clipboard().map_err(|fault| told(inner, WRITE, job, fault))?;
-    let before = if preserve { Some(Before::take(inner, &clipboard)?) } else { None };
+    let before = if preserve { Some(Before::take(inner, job, &clipboard)?) } else { None };
     job.go_on()?;
     let counter = clipboard.write_text(text).map_err(|fault| told(inner, WRITE, job, fault))?;
     inner.own_text.wrote(text, counter, inner.clock.now());
     // From here on the clipboard is put back whatever comes.
     let pasted = press(inner, &*clipboard, job, chord);
-    let restored = before.map_or(Ok(()), |before| before.put_back(inner));
+    let restored = before.map_or(Ok(()), |before| before.put_back(inner, job));
     pasted.and(restored)
 }
 
@@ -58,10 +58,10 @@ struct Before {
 }
 
 impl Before {
-    fn take(inner: &Inner, clipboard: &Arc<dyn Clipboard>) -> Result<Self, OpError> {
+    fn take(inner: &Inner, job: &Job, clipboard: &Arc<dyn Clipboard>) -> Result<Self, OpError> {
         let kept = clipboard.keep(MAX_KEPT).map_err(|fault| {
             if matches!(fault, SeatFault::NoDisplay(_)) {
-                return met(&inner.seats, WRITE, fault);
+                return told(inner, WRITE, job, fault);
             }
             unsupported(format!(
                 "what the clipboard holds now cannot be put back afterwards ({fault}), so nothing was pasted; type the text, or paste \
@@ -71,13 +71,13 @@ impl Before {
         Ok(Self { clipboard: clipboard.clone(), kept, wrote: inner.own_text.last() })
     }
 
-    fn put_back(self, inner: &Inner) -> Result<(), OpError> {
+    fn put_back(self, inner: &Inner, job: &Job) -> Result<(), OpError> {
         match self.clipboard.put_back(&self.kept) {
             Ok(PutBack::Done { counter }) if self.kept.ours => inner.own_text.put_back(self.wrote, counter),
             Ok(PutBack::Done { .. }) => inner.own_text.set(self.wrote),
             // What the person copied meanwhile is worth more than what was there before.
             Ok(PutBack::Changed) => {}
-            Err(fault @ SeatFault::NoDisplay(_)) => return Err(met(&inner.seats, WRITE, fault)),
+            Err(fault @ SeatFault::NoDisplay(_)) => return Err(told(inner, WRITE, job, fault)),
             Err(fault) => {
                 return Err(unsupported(format!(
                     "the text was pasted, but the clipboard could not get back what it held before ({fault})"

@@ -301,6 +301,7 @@ impl Owner {
         let formats = formats.into_iter().map(|(name, kind, bytes)| (name, kind, 8, bytes)).collect();
         let content = Content { offers: self.offers(formats)?, ours: true };
         let now = self.now()?;
+        self.serving.wrote();
         if self.own(Some(content), now)? {
             Ok(Some(self.own_counter))
         } else {
@@ -331,6 +332,7 @@ impl Owner {
         }
         let content = (!kept.formats.is_empty()).then_some(content);
         let clears = content.is_none();
+        self.serving.put_back();
         if !self.own(content, now)? {
             return Ok(PutBack::Changed);
         }

@@ -75,17 +75,45 @@ struct Watch {
     readings: Vec<Reading>,
 }
 
+/// A client that was to read what we wrote, and had not when something else was put back.
+struct Late {
+    client: u32,
+    until: Instant,
+}
+
 /// Everything that is being handed out.
 #[derive(Default)]
 pub(super) struct Serving {
     transfers: Vec<Transfer>,
     watch: Option<Watch>,
+    late: Option<Late>,
 }
 
 impl Serving {
     /// Begins to watch. `target` is the client with the keyboard.
     pub(super) fn watch(&mut self, target: Option<u32>) {
         self.watch = Some(Watch { target, readings: Vec::new() });
+    }
+
+    /// Something else was put back. A program that still has to read what we wrote must not get that instead: a window that hangs
+    /// would show what the person copied, maybe a password, where the paste was meant to go.
+    pub(super) fn put_back(&mut self) {
+        let target = self.watch.take().and_then(|watch| {
+            let target = watch.target?;
+            watch.readings.iter().all(|reading| reading.client != target || !reading.done).then_some(target)
+        });
+        self.late = target.map(|client| Late { client, until: Instant::now() + READER_LIMIT });
+    }
+
+    /// We wrote something else: nobody is late any more.
+    pub(super) fn wrote(&mut self) {
+        (self.watch, self.late) = (None, None);
+    }
+
+    /// Tells whether a window belongs to a program that is late.
+    fn late(&self, server: &Connection, window: Window) -> bool {
+        let late = self.late.as_ref().filter(|late| late.until > Instant::now());
+        late.is_some_and(|late| late.client == client_of(server, window))
     }
 
     /// Tells who has read by now.
@@ -120,6 +148,9 @@ impl Serving {
         ours: bool,
         place: Place,
     ) -> Result<bool, SeatFault> {
+        if !ours && self.late(server, place.window) {
+            return Ok(false);
+        }
         let watched = ours && offer.name != KDE_MARK;
         let whole = offer.bytes.len() <= piece_of(server);
         if whole {
