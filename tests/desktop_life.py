@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The life of the windows: tray only, a second start, a page whose process dies, a page that stays blank, a closed question.
+"""The life of the windows: tray only, a second start, a page whose process dies, a page that stays blank, a closed question, the bar of
+the screen.
 
 The real program, and the fixture where a question is needed at once. Nothing is driven through WebDriver here, since the
 program starts itself again; its own log tells what happened. Run it under scripts/desk.sh. DESK_BIN is the folder of the
@@ -17,6 +18,8 @@ import threading
 from desktop_window import Tray, until
 
 PROGRAMS = pathlib.Path(os.environ["DESK_BIN"])
+#: The bar that says that the screen is used.
+BAR = "^An agent sees and uses this screen$"
 
 
 class Program:
@@ -167,6 +170,31 @@ def allows_dialog(program):
     until("the answer", allowed)
 
 
+def page_of_the_bar_dies():
+    with Program("examples/fixture", "--hidden", "--screen=use") as program:
+        # A plain bar is there before the page is.
+        program.says("the pill is shown")
+        program.says("painted", "pill")
+        for page in program.pages():
+            os.kill(page, signal.SIGKILL)
+        program.says("painted", "pill", times=2)
+        assert len(until("the bar", lambda: windows(BAR))) == 1, "there are two bars"
+
+
+def page_of_the_bar_stays_blank():
+    with Program("examples/fixture", "--hidden", "--screen=use", "--blank") as program:
+        program.says("the pill is a plain window")
+        bar = until("the bar", lambda: windows(BAR))[0]
+        shape = place(bar)
+        click = ["xdotool", "mousemove", "--window", bar, str(shape["WIDTH"] - 40), str(shape["HEIGHT"] // 2), "click", "1"]
+        subprocess.run(click, check=True)
+        program.says("RAISED true")
+        until("the bar is gone", lambda: not windows(BAR))
+        # Starting again would have taken away what shows the agent.
+        assert not program.said("starting once more"), program.log()
+        until("no page is left", lambda: not program.pages())
+
+
 def no_way_to_a_display():
     for named, told in (({}, "There is no display here"), ({"DISPLAY": ":9999"}, "cannot be opened")):
         around = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")} | named
@@ -180,6 +208,8 @@ def main():
     tray_only_and_second_start()
     page_dies()
     page_stays_blank()
+    page_of_the_bar_dies()
+    page_of_the_bar_stays_blank()
     print("the life of the windows: all seen")
 
 

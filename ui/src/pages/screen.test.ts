@@ -125,6 +125,14 @@ it('offers nothing to set while an organisation keeps the power off', () => {
   expect(screen.queryByRole('group', { name: SCREEN_POWER })).toBeNull();
 });
 
+it('lets nobody widen the clipboard where an organisation fixed it, and says who', () => {
+  const managed = { organisation: 'Example Ltd', path: '/etc/drawbridge/policy.toml', locked: ['clipboard.foreign'], overruled: [] };
+  render(Powers, { shown: { ...shown('off', 'allowed'), managed } });
+  const box = screen.getByRole<HTMLInputElement>('checkbox', { name: /Also what others copied/ });
+  expect(box.disabled).toBe(true);
+  expect(document.getElementById(box.getAttribute('aria-describedby') ?? '')?.textContent).toContain('Set by Example Ltd. Only what agents wrote themselves');
+});
+
 it('says what works here and what does not, each thing once and with its reason', () => {
   const { screen: seat } = shown('allowed', 'off', {
     features: ['screenshot', 'input', 'screenshot.region', 'input.key.hold', 'clipboard.write', 'brand.new', 'toString'],

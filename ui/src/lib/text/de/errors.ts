@@ -1,5 +1,6 @@
 export const errors = {
   'error.audit_unavailable': 'Das Protokoll lässt sich nicht schreiben, deshalb geschieht nichts. Bitte Platz schaffen oder den Ordner prüfen und es noch einmal versuchen.',
+  'error.bad_app_name': 'Dieser Name einer App lässt sich nicht behalten: Er braucht 1 bis 256 Zeichen, und eine Liste fasst höchstens 200 Namen.',
   'error.broke_off': 'Das wurde abgebrochen. Sehen Sie nach, was sich geändert hat, und versuchen Sie es noch einmal.',
   'error.browse_over': 'Diese Frage ist vorbei, deshalb wurde kein Ordner gewählt.',
   'error.busy': 'Das läuft bereits. Bitte abwarten oder zuerst abbrechen.',

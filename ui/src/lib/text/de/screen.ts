@@ -6,6 +6,7 @@ export const screen = {
   'screen.sure': 'Mit diesem Recht bekommt die Plattform, was der Bildschirm zeigt, und der Agent kann in Ihren Apps, was Sie können, auch senden, kaufen und löschen. Was er dort tut, lässt sich nicht zurücknehmen.',
   'screen.sure.yes': 'Einschalten',
   'screen.sure.no': 'Aus lassen',
+  'screen.launch': 'Vor dem Start einer App werden Sie trotzdem jedes Mal gefragt.',
   'screen.apps': 'Apps, die Agenten sehen und benutzen dürfen',
   'screen.apps.all': 'Alle außer geschützten',
   'screen.apps.only': 'Nur diese',

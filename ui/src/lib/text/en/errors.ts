@@ -4,6 +4,7 @@
  */
 export const errors = {
   'error.audit_unavailable': 'The audit log cannot be written, so nothing is done. Free some space or check its folder, then try again.',
+  'error.bad_app_name': 'This name of an app cannot be kept: it must be 1 to 256 characters long, and a list holds 200 names at most.',
   'error.broke_off': 'This broke off. Look at what changed, then try again.',
   'error.browse_over': 'This question is over, so no folder was chosen.',
   'error.busy': 'This is running already. Let it finish or cancel it first.',

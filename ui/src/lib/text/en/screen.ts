@@ -7,6 +7,7 @@ export const screen = {
   'screen.sure': 'With this power the platform gets what the screen shows, and the agent can do in your apps what you can, also send, buy and delete. What it does there cannot be taken back.',
   'screen.sure.yes': 'Switch it on',
   'screen.sure.no': 'Leave it off',
+  'screen.launch': 'Starting an app is asked about every time all the same.',
   'screen.apps': 'Apps that agents may see and use',
   'screen.apps.all': 'All but protected ones',
   'screen.apps.only': 'Only these',
