@@ -106,7 +106,7 @@ pub(super) fn launch(inner: &Inner, op: &AppLaunchOp, job: &Job) -> Result<Outco
     bounded(&op.args)?;
     let apps = inner.seats.apps().map_err(told)?;
     let chosen = Chosen::of(&*apps, op, &told)?;
-    chosen.allowed(job)?;
+    chosen.allowed(job, &op.args)?;
     job.go_on()?;
     let pid = apps
         .launch(&chosen.target, &op.args)
@@ -177,9 +177,9 @@ impl Chosen {
         }
     }
 
-    fn allowed(&self, job: &Job) -> Result<(), OpError> {
+    fn allowed(&self, job: &Job, args: &[String]) -> Result<(), OpError> {
         self.app.may_use(&job.rules)?;
-        match self.command {
+        match self.command.or_else(|| commands::why_of_args(args)) {
             Some(why) if !job.rules.terminals => Err(OpError::ProtectedApp {
                 app: self.app.shown().to_owned(),
                 reason: "terminal",

@@ -115,6 +115,10 @@ fn what_takes_commands_or_runs_other_programs_counts_as_a_command() {
         by_path("/usr/bin/find", &["/", "-exec", "id", ";"]),
         by_path("/usr/bin/xdotool", &["type", "x"]),
         by_path("/bin/cat", &[]),
+        // Options make an ordinary app load what the agent wrote, or start it.
+        by_id("l3afpad", &["--gtk-module=/tmp/any.so"]),
+        by_id("l3afpad", &["/tmp/file", "-x"]),
+        by_path("/usr/bin/chromium", &["--renderer-cmd-prefix=xterm -e"]),
     ] {
         let named = format!("{op:?}");
         assert_eq!(rig.refused(op, Rules::default()).0, "terminal", "{named}");

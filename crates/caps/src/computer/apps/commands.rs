@@ -173,6 +173,13 @@ pub(super) fn why_of_path(program: &Path, app: Option<&Installed>) -> Option<&'s
     }
 }
 
+/// Tells why arguments make a start count as running a command; none when they do not. An option can make nearly every program load
+/// or run something: `--gtk-module`, `-platformpluginpath`, `--renderer-cmd-prefix`.
+pub(super) fn why_of_args(args: &[String]) -> Option<&'static str> {
+    let option = args.iter().any(|arg| arg.starts_with('-'));
+    option.then_some("an option can make a program run others, and only files and addresses cannot")
+}
+
 fn why_of_program(program: &Path) -> Option<&'static str> {
     // The name it is called by, and what that leads to: `python` may be `python3.12`, and `vi` a busybox.
     let real = program.canonicalize().ok()?;

@@ -87,6 +87,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn an_app_gets_a_scope_of_its_own_where_a_manager_runs() {
         let bus = Command::new("dbus-daemon")
             .args(["--session", "--nofork", "--nopidfile", "--print-address=1"])

@@ -39,6 +39,7 @@ impl Locker {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn the_one_who_locks_is_believed_and_others_say_nothing() {
     let Some((_bus, address)) = bus() else {
         eprintln!("skipped: no dbus-daemon");
