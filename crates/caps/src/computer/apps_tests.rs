@@ -43,10 +43,9 @@ fn free() -> Rules {
 
 impl Rig {
     fn launch(&self, op: AppLaunchOp, rules: Rules) -> Result<Option<u32>, OpError> {
-        match self.perform(&ComputerOp::AppLaunch(op), &job(rules))? {
-            Outcome::Launched { pid } => Ok(pid),
-            other => panic!("{other:?}"),
-        }
+        let done = self.perform(&ComputerOp::AppLaunch(op), &job(rules))?;
+        let Outcome::Launched { pid } = done else { panic!("{done:?}") };
+        Ok(pid)
     }
 
     fn refused(&self, op: AppLaunchOp, rules: Rules) -> (&'static str, String) {
@@ -59,10 +58,9 @@ impl Rig {
     }
 
     fn apps(&self, include_background: bool, rules: Rules) -> Vec<AppFacts> {
-        match self.perform(&ComputerOp::AppList { include_background }, &job(rules)).unwrap() {
-            Outcome::Apps(apps) => apps,
-            other => panic!("{other:?}"),
-        }
+        let listed = self.perform(&ComputerOp::AppList { include_background }, &job(rules)).unwrap();
+        let Outcome::Apps(apps) = listed else { panic!("{listed:?}") };
+        apps
     }
 }
 

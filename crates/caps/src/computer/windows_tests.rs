@@ -61,10 +61,9 @@ impl Rig {
     }
 
     fn list(&self, op: &WindowListOp, job: &Job) -> Result<Vec<WindowFacts>, OpError> {
-        match self.perform(&ComputerOp::WindowList(op.clone()), job)? {
-            Outcome::Windows { windows, truncated: false } => Ok(windows),
-            other => panic!("{other:?}"),
-        }
+        let listed = self.perform(&ComputerOp::WindowList(op.clone()), job)?;
+        let Outcome::Windows { windows, truncated: false } = listed else { panic!("{listed:?}") };
+        Ok(windows)
     }
 
     fn focus(&self, id: &str, raise: bool, job: &Job) -> Result<Outcome, OpError> {
