@@ -137,10 +137,7 @@ pub(crate) fn policy(place: &Place, loaded: &Loaded, stored: &PolicyState) -> Po
 
 /// Nobody should believe that a power is on which is not.
 fn tell_what_stays_off(config: &Config) {
-    for (wanted, what) in [
-        (config.enable_local_llm, "ask the local model"),
-        (config.enable_hardware, "use devices"),
-    ] {
+    for (wanted, what) in [(config.enable_local_llm, "ask the local model"), (config.enable_hardware, "use devices")] {
         if wanted {
             out::complain(&format!("this version cannot {what} yet, so that stays off"));
         }

@@ -301,6 +301,7 @@ impl Core {
         self.mind_control_link().await;
         self.mind_the_policy().await;
         self.mind_the_accounts();
+        self.screen.round();
         let (account, journal) = (self.account.clone(), self.journal.clone());
         tokio::spawn(async move {
             match account.refresh_if_due().await {
@@ -367,7 +368,7 @@ impl Core {
         self.account.cancel_sign_in();
         self.broker.raise();
         let screen = self.screen.clone();
-        tokio::join!(self.stop_links(), screen.stop());
+        tokio::join!(self.stop_links(), screen.end());
         self.aside.end().await;
         let reason = match exit {
             ExitKind::Stopped => "user",

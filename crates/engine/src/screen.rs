@@ -9,7 +9,7 @@ mod offer;
 mod using;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,13 +30,17 @@ use using::InUse;
 pub(crate) use using::Using;
 
 /// A HELLO waits so long for the seat to tell what it can do.
-const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_millis(400);
 /// A start without a window waits so long for it.
 const FIRST_PATIENCE: Duration = Duration::from_secs(3);
+/// A seat that lacks something is looked at so often by itself, at the engine's rounds of half a minute.
+const ROUNDS: u8 = 4;
 /// Works on every seat, so it says nothing about one.
-pub(crate) const SAYS_NOTHING: [&str; 3] = ["permissions.check", "permissions", "input.wait"];
+const SAYS_NOTHING: [&str; 3] = ["permissions.check", "permissions", "input.wait"];
 /// Releasing what is held takes a moment, unless the display hangs.
 const RELEASE_WITHIN: Duration = Duration::from_millis(300);
+/// A clipboard manager takes over in a moment, unless it hangs.
+const HAND_OVER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Computer use. One for the whole engine.
 pub(crate) struct Screen {
@@ -52,6 +56,8 @@ pub(crate) struct Screen {
     looking: AtomicBool,
     /// A HELLO went out before a look was done.
     late: AtomicBool,
+    /// So often a seat that lacks something is looked at once more by itself.
+    rounds: AtomicU8,
     /// More can be done than the last HELLO said.
     grown: Notify,
     /// Chats whose operations may have left something held down.
@@ -79,6 +85,7 @@ impl Screen {
             looks: watch::Sender::new(0),
             looking: AtomicBool::new(false),
             late: AtomicBool::new(false),
+            rounds: AtomicU8::new(0),
             grown: Notify::new(),
             may_hold: Mutex::new(BTreeSet::new()),
         })
@@ -107,11 +114,10 @@ impl Screen {
         self.start_look();
         let told = tokio::time::timeout(FIRST_PATIENCE, looks.changed()).await.is_ok();
         let Offer { fine, coarse, missing, .. } = self.offer(None);
-        let of_screen = |name: &&str| !name.starts_with("clipboard") && !SAYS_NOTHING.contains(name);
-        if fine.iter().chain(&coarse).any(of_screen) {
+        if has_screen(self.seat, fine.iter().chain(&coarse).copied()) {
             return Ok(());
         }
-        let first = missing.into_iter().find(|(name, _)| of_screen(&name)).map(|(_, why)| why);
+        let first = missing.into_iter().find(|(name, _)| !name.starts_with("clipboard")).map(|(_, why)| why);
         let silent = || if told { "nothing of it can be used" } else { "the display does not answer" }.to_owned();
         Err(NoScreen::of(self.seat, first.unwrap_or_else(silent)))
     }
@@ -119,6 +125,7 @@ impl Screen {
     /// Looks in the background, for the window. Forgets what was found once both powers are off.
     pub(crate) fn look_later(self: &Arc<Self>) {
         if wanted(&self.policy.get(), None) {
+            self.rounds.store(ROUNDS, Ordering::SeqCst);
             self.start_look();
         } else if self.found().take().is_some() {
             self.board.touch();
@@ -132,13 +139,12 @@ impl Screen {
         }
         let (me, rule) = (self.clone(), clipboard_rule(&self.policy.get(), None));
         tokio::task::spawn_blocking(move || {
+            let lacks = |found: &Features| !found.missing.is_empty();
+            if me.found().as_ref().is_none_or(lacks) {
+                me.computer.look_again();
+            }
             let features = me.computer.probe(rule);
-            let differs = {
-                let mut found = me.found();
-                let differs = found.as_ref() != Some(&features);
-                *found = Some(features);
-                differs
-            };
+            let differs = me.take(features);
             me.looking.store(false, Ordering::SeqCst);
             me.looks.send_modify(|count| *count += 1);
             if me.late.swap(false, Ordering::SeqCst) && differs {
@@ -146,6 +152,38 @@ impl Screen {
             }
             me.board.touch();
         });
+    }
+
+    /// Takes what a look found, and tells whether it is another list than before. The platform's person agreed to a list, so
+    /// what is lost for a moment shortens none: it fails when it is used (spec 10.1).
+    fn take(&self, features: Features) -> bool {
+        let mut found = self.found();
+        let lists = |features: &Features| (features.fine.clone(), features.coarse.clone());
+        let differs = match &*found {
+            None => true,
+            Some(before) => {
+                let kept = before.fine.iter().all(|name| features.fine.contains(name))
+                    && before.coarse.iter().all(|name| features.coarse.contains(name));
+                if !kept {
+                    return false;
+                }
+                lists(before) != lists(&features)
+            }
+        };
+        *found = Some(features);
+        differs
+    }
+
+    /// Looks again now and then while a desktop may still be starting around this program: a window manager that comes later
+    /// adds to what can be done.
+    pub(crate) fn round(self: &Arc<Self>) {
+        let lacks = self.found().as_ref().is_some_and(|found| !found.missing.is_empty());
+        let left = self.rounds.load(Ordering::SeqCst);
+        if lacks && left > 0 && wanted(&self.policy.get(), None) {
+            self.rounds.store(left - 1, Ordering::SeqCst);
+            self.late.store(true, Ordering::SeqCst);
+            self.start_look();
+        }
     }
 
     /// Waits until more can be done than the last HELLO said.
@@ -225,6 +263,16 @@ impl Screen {
         }
     }
 
+    /// The engine ends: lets go of everything, and what is in the clipboard goes to whoever keeps it.
+    pub(crate) async fn end(&self) {
+        self.stop().await;
+        let computer = self.computer.clone();
+        let given = tokio::task::spawn_blocking(move || computer.give_up_clipboard());
+        if tokio::time::timeout(HAND_OVER_WITHIN, given).await.is_err() {
+            tracing::debug!("no clipboard manager has taken over in time");
+        }
+    }
+
     async fn release(&self) {
         let computer = self.computer.clone();
         let released = tokio::task::spawn_blocking(move || computer.release_all());
@@ -262,6 +310,16 @@ impl Screen {
     fn may_hold(&self) -> MutexGuard<'_, BTreeSet<SessionId>> {
         self.may_hold.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Tells whether what can be done is more than what needs no screen: apps can be found without a display that answers. On
+/// Wayland starting them is all there is, and it works.
+pub(crate) fn has_screen<'a>(kind: SeatKind, mut features: impl Iterator<Item = &'a str>) -> bool {
+    let apps_count = kind == SeatKind::Wayland;
+    features.any(|name| {
+        let apps = name == "apps" || name.starts_with("app.");
+        !name.starts_with("clipboard") && !SAYS_NOTHING.contains(&name) && (apps_count || !apps)
+    })
 }
 
 /// Returns the name of a kind of seat, as [`ScreenView`] has it.

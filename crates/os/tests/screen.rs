@@ -240,4 +240,5 @@ fn seats_without_a_way_to_see_say_why() {
     }
     assert!(matches!(screen::open(&Seat { kind: SeatKind::None, display: None }).err(), Some(SeatFault::NoDisplay(_))));
     assert!(matches!(screen::open(&Seat::x11("nonsense")).err(), Some(SeatFault::NoDisplay(_))));
+    assert!(matches!(screen::open(&Seat::x11(":65535")).err(), Some(SeatFault::NoDisplay(_))));
 }

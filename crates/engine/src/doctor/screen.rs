@@ -98,8 +98,7 @@ fn findings(wanted: Wanted, seen: &Seen) -> Vec<Finding> {
 fn of_screen(seen: &Seen) -> Vec<Finding> {
     let mine = |name: &str| !name.starts_with("clipboard");
     let features: Vec<&str> = seen.features.iter().map(String::as_str).filter(|name| mine(name)).collect();
-    let usable = features.iter().any(|name| !crate::screen::SAYS_NOTHING.contains(name));
-    if !usable {
+    if !crate::screen::has_screen(seen.seat, features.iter().copied()) {
         let why = seen.missing.iter().find(|(name, _)| mine(name)).map_or("", |(_, why)| why.as_str());
         return vec![Finding::fail(SCREEN, none(seen.seat), &[("why", &why)])];
     }

@@ -47,7 +47,7 @@ fn where_nobody_asked_for_it_nothing_is_said_and_without_a_display_the_check_up_
 fn a_display_that_is_gone_is_told_from_none_at_all() {
     let rig = Rig::new();
     let mut input = rig.input("enable_computer_use = true\n");
-    input.environment.insert("DISPLAY".to_owned(), ":59999".into());
+    input.environment.insert("DISPLAY".to_owned(), ":9871".into());
 
     let found = screen(&input);
 

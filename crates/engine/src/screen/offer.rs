@@ -4,6 +4,8 @@ use drawbridge_caps::computer::Features;
 use drawbridge_core::OpError;
 use drawbridge_core::computer::{ComputerOp, InputOp};
 
+use super::SAYS_NOTHING;
+
 /// What is offered. Nothing by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Offer {
@@ -18,16 +20,16 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Keeps of what was found what two powers cover.
+    /// Keeps of what was found what two powers cover. A seat of which nothing can be used is offered as nothing.
     pub(super) fn of(found: &Features, screen: bool, clipboard: bool) -> Self {
         let on = |name: &str| if name.starts_with("clipboard") { clipboard } else { screen };
         let kept = |names: &[&'static str]| names.iter().copied().filter(|name| on(name)).collect();
-        Self {
-            fine: kept(&found.fine),
-            coarse: kept(&found.coarse),
-            missing: found.missing.iter().filter(|(name, _)| on(name)).cloned().collect(),
-            resolution: found.screen_resolution.filter(|_| screen),
+        let (fine, coarse): (Vec<_>, Vec<_>) = (kept(&found.fine), kept(&found.coarse));
+        let missing = found.missing.iter().filter(|(name, _)| on(name)).cloned().collect();
+        if fine.iter().chain(&coarse).all(|name| SAYS_NOTHING.contains(name)) {
+            return Self { missing, ..Self::default() };
         }
+        Self { fine, coarse, missing, resolution: found.screen_resolution.filter(|_| screen) }
     }
 
     /// Tells whether there is anything to offer.

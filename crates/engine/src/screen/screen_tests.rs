@@ -54,6 +54,9 @@ fn each_power_offers_its_own_half_in_the_order_in_which_it_was_found() {
     assert_eq!(screen.coarse, ["screenshot", "input"]);
     assert!(!screen.fine.contains(&"clipboard.read"));
     assert!(Offer::of(&found(), false, false).is_empty());
+    let wall = Features { fine: vec!["input.wait", "permissions.check"], coarse: vec!["permissions"], ..found() };
+    let nothing = Offer::of(&wall, true, true);
+    assert!(nothing.is_empty() && nothing.missing.len() == 2, "{nothing:?}");
 }
 
 #[test]
@@ -165,4 +168,33 @@ async fn use_is_shown_while_it_lasts_and_half_a_minute_beyond() {
     screen.begin(&at, None).unwrap().done(&Ok(drawbridge_core::Outcome::Done));
     screen.stop().await;
     assert_eq!(used(), None);
+}
+
+#[tokio::test]
+async fn a_list_that_was_offered_grows_and_does_not_shrink() {
+    let screen = screen(state(&[(Power::ComputerUse, PowerMode::Allowed)]));
+    assert!(screen.take(found()));
+    let lost = Features { coarse: vec!["screenshot"], ..found() };
+    assert!(!screen.take(lost));
+    assert_eq!(screen.offer(None).coarse, ["screenshot", "input"]);
+
+    let more = Features { coarse: vec!["screenshot", "input", "windows", "clipboard"], missing: Vec::new(), ..found() };
+    assert!(screen.take(more.clone()));
+    assert!(!screen.take(more));
+    assert_eq!(screen.offer(None).coarse, ["screenshot", "input", "windows"]);
+    // Only both powers off make it forget.
+    screen.policy.hold(|state| {
+        state.modes.insert(Power::ComputerUse, PowerMode::Off);
+    });
+    screen.look_later();
+    assert_eq!(*screen.found(), None);
+}
+
+#[test]
+fn apps_without_a_display_are_no_screen_but_on_wayland_they_are_all_there_is() {
+    let apps = ["apps", "app.list", "app.launch", "permissions.check", "input.wait", "clipboard.read"];
+    assert!(!has_screen(SeatKind::X11, apps.into_iter()));
+    assert!(has_screen(SeatKind::Wayland, apps.into_iter()));
+    assert!(has_screen(SeatKind::X11, apps.into_iter().chain(["screenshot"])));
+    assert!(!has_screen(SeatKind::Wayland, ["permissions.check"].into_iter()));
 }

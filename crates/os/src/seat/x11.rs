@@ -78,6 +78,9 @@ impl AsFd for Patient {
     }
 }
 
+/// The port of display 0 on the network.
+const FIRST_PORT: u16 = 6000;
+
 /// Connects to the display of a seat and returns the number of its screen. `limit` is the longest wait for anything, also for
 /// an event; none waits for ever.
 pub(crate) fn connect(seat: &Seat, limit: Option<Duration>) -> Result<(Connection, usize), SeatFault> {
@@ -85,6 +88,10 @@ pub(crate) fn connect(seat: &Seat, limit: Option<Duration>) -> Result<(Connectio
     let lost = |why: &dyn std::fmt::Display| SeatFault::NoDisplay(why.to_string());
     let Some(name) = name else { return Err(lost(&"no display is named")) };
     let parsed = parse_display(Some(name)).map_err(|fault| lost(&fault))?;
+    // The library adds the number to that of a port.
+    if parsed.display > u16::MAX - FIRST_PORT {
+        return Err(lost(&format!("no display can have the number {}", parsed.display)));
+    }
     let screen = usize::from(parsed.screen);
     let mut last = SeatFault::NoDisplay(format!("no server answers at {name}"));
     for address in parsed.connect_instruction() {
@@ -111,15 +118,13 @@ pub(crate) fn connect(seat: &Seat, limit: Option<Duration>) -> Result<(Connectio
 
 impl From<ConnectionError> for SeatFault {
     fn from(fault: ConnectionError) -> Self {
-        match fault {
-            ConnectionError::UnsupportedExtension => {
-                Self::Unsupported("the display server lacks an extension that this needs".to_owned())
-            }
-            ConnectionError::IoError(fault) if fault.kind() == io::ErrorKind::TimedOut => {
-                Self::NoAnswer("the display server")
-            }
-            other => Self::NoDisplay(other.to_string()),
+        if matches!(&fault, ConnectionError::IoError(fault) if fault.kind() == io::ErrorKind::TimedOut) {
+            return Self::NoAnswer("the display server");
         }
+        if matches!(fault, ConnectionError::UnsupportedExtension) {
+            return Self::Unsupported("the display server lacks an extension that this needs".to_owned());
+        }
+        Self::NoDisplay(fault.to_string())
     }
 }
 

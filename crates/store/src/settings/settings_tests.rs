@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use drawbridge_core::{CommandLine, CommandOp, Operation, Power, PowerMode, SessionId};
 use drawbridge_policy::{
-    ChatAllowance, CommandRule, Decision, Given, MAX_APPS, MAX_RULES, Network, Origin, PolicyState, Programs, ScreenRules,
-    WordPattern, decide_resolved,
+    ChatAllowance, CommandRule, Decision, Given, MAX_APPS, MAX_RULES, Network, Origin, PolicyState, Programs,
+    ScreenRules, WordPattern, decide_resolved,
 };
 use serde_json::{Value, json};
 
