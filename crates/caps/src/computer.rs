@@ -162,6 +162,12 @@ impl Computer {
         self.inner.windows.forget(session);
     }
 
+    /// Gives up the clipboard at the end: what is held there goes to a clipboard manager, where there is one, and is gone
+    /// elsewhere. Blocks, two seconds at most.
+    pub fn give_up_clipboard(&self) {
+        self.inner.seats.forget_clipboard();
+    }
+
     /// Releases every key and button that is held: on raise, on detach, when a link is lost, at the end. Blocks.
     pub fn release_all(&self) {
         self.inner.seats.release_all();
