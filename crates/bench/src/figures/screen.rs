@@ -41,7 +41,7 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
     let _desktop = desktop(&display)?;
     let peer = Peer::open().await?;
     let home = Home::new()?;
-    home.configure_more("max_screenshots_per_minute = 1000000\n")?;
+    home.configure_more("max_screenshots_per_minute = 10000\n")?;
     let process = home.start_with(Kind::Full, &peer.url()?, |command| {
         command.args(["--enable-computer-use"]).env("DISPLAY", display.name()).env_remove("WAYLAND_DISPLAY");
     })?;

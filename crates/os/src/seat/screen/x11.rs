@@ -192,10 +192,8 @@ fn monitor(name: String, primary: bool, rect: Rect) -> Monitor {
 
 /// The root can become smaller between two requests.
 fn gone_if_outside(fault: ReplyError) -> SeatFault {
-    match fault {
-        ReplyError::X11Error(fault) if fault.error_kind == ErrorKind::Match => SeatFault::Gone,
-        other => other.into(),
-    }
+    let outside = matches!(&fault, ReplyError::X11Error(fault) if fault.error_kind == ErrorKind::Match);
+    if outside { SeatFault::Gone } else { fault.into() }
 }
 
 fn has_monitors(connection: &Connection) -> Result<bool, SeatFault> {
