@@ -137,10 +137,8 @@ impl Pressing<'_> {
 
     fn set(&self, key: Key, down: bool) -> Result<(), OpError> {
         let input = &self.hands.input;
-        let set = match key {
-            Key::Modifier(modifier) => input.modifier(modifier, down),
-            other => input.key(&other, down),
-        };
+        let set =
+            if let Key::Modifier(modifier) = key { input.modifier(modifier, down) } else { input.key(&key, down) };
         set.map_err(|fault| self.hands.told(fault))
     }
 }

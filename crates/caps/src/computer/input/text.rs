@@ -65,10 +65,9 @@ impl Hands<'_> {
             Err(TypeFault::Stopped { typed }) => (typed, reason.unwrap_or(OpError::Cancelled)),
             Err(TypeFault::Seat { typed, fault }) => (typed, self.told(fault)),
         };
-        Err(match reason {
-            OpError::Cancelled => OpError::Cancelled,
-            reason if typed == 0 => reason,
-            reason => OpError::TypingStopped { typed, total, why: reason.to_string(), source: Box::new(reason) },
-        })
+        if typed == 0 || matches!(reason, OpError::Cancelled) {
+            return Err(reason);
+        }
+        Err(OpError::TypingStopped { typed, total, why: reason.to_string(), source: Box::new(reason) })
     }
 }

@@ -70,12 +70,6 @@ impl Watchdog {
         // Shorter than what a pipe takes in one piece, so it is written whole or not at all.
         pipe.write_all(&owed.to_bytes()).map_err(|fault| missing(&fault.to_string()))
     }
-
-    /// Its process, for tests.
-    #[cfg(test)]
-    pub(super) fn pid(&self) -> u32 {
-        self.child.as_ref().map_or(0, Child::id)
-    }
 }
 
 impl Drop for Watchdog {
