@@ -267,3 +267,29 @@ fn where_the_server_cannot_tell_an_owner_only_a_window_of_this_computer_is_belie
     let owner = titled(&*windows, "told").unwrap().owner;
     assert_eq!((owner.pid, owner.started, owner.program), (None, None, None));
 }
+
+#[test]
+fn what_lets_clicks_through_covers_nothing_and_the_canvas_of_a_compositor_is_no_window() {
+    use x11rb::connection::Connection as _;
+    use x11rb::protocol::shape::{ConnectionExt as _, SK, SO};
+    use x11rb::protocol::xproto::{ClipOrdering, ConnectionExt as _, CreateWindowAux, WindowClass};
+    use x11rb::wrapper::ConnectionExt as _;
+    let (display, windows) = managed();
+    let _below = display.record(&["--title", "below", "--at", "0,0"]).unwrap();
+    let (server, number) = x11rb::connect(Some(display.name())).unwrap();
+    let (root, canvas) = (server.setup().roots[number].root, server.generate_id().unwrap());
+    let aux = CreateWindowAux::new().override_redirect(1).background_pixel(0);
+    server.create_window(0, canvas, root, 0, 0, 800, 600, 0, WindowClass::INPUT_OUTPUT, 0, &aux).unwrap();
+    server.shape_rectangles(SO::SET, SK::INPUT, ClipOrdering::UNSORTED, canvas, 0, 0, &[]).unwrap();
+    server.map_window(canvas).unwrap();
+    server.sync().unwrap();
+
+    let handles = || windows.all().unwrap().into_iter().map(|window| window.handle.0).collect::<Vec<_>>();
+    assert!(!handles().contains(&u64::from(canvas)));
+    assert_eq!(windows.at(Point::new(50, 100)).unwrap().unwrap().title, "below");
+
+    display.run("xprop", &["-id", &canvas.to_string(), "-f", "WM_CLASS", "8s", "-set", "WM_CLASS", "overlay"]).unwrap();
+    let overlay = windows.all().unwrap().into_iter().find(|window| window.handle.0 == u64::from(canvas)).unwrap();
+    assert!(overlay.visible && overlay.auxiliary && overlay.covers.is_empty());
+    assert_eq!(windows.at(Point::new(50, 100)).unwrap().unwrap().title, "below");
+}

@@ -69,6 +69,7 @@ pub(super) struct Asked<'c> {
     place: Cookie<'c, Connection, x11rb::protocol::xproto::TranslateCoordinatesReply>,
     owner: Option<Cookie<'c, Connection, res::QueryClientIdsReply>>,
     extents: Option<Cookie<'c, Connection, shape::QueryExtentsReply>>,
+    input: Option<Cookie<'c, Connection, shape::GetRectanglesReply>>,
 }
 
 /// A window with what is only of use while all of them are put together.
@@ -87,6 +88,7 @@ impl X11Windows {
         let spec = ClientIdSpec { client, mask: ClientIdMask::LOCAL_CLIENT_PID };
         let owner = self.names_owners.then(|| res::query_client_ids(&self.connection, &[spec])).transpose()?;
         let extents = self.shapes.then(|| self.connection.shape_query_extents(top.id)).transpose()?;
+        let input = self.shapes.then(|| self.connection.shape_get_rectangles(top.id, shape::SK::INPUT)).transpose()?;
         Ok(Asked {
             top,
             class: self.property(client, AtomEnum::WM_CLASS.into(), 256)?,
@@ -110,6 +112,7 @@ impl X11Windows {
             place: self.connection.translate_coordinates(client, self.root, 0, 0)?,
             owner,
             extents,
+            input,
         })
     }
 
@@ -156,6 +159,11 @@ impl X11Windows {
             Some(cookie) => answered(cookie.reply())?.is_some_and(|extents| extents.bounding_shaped),
             None => false,
         };
+        // It lets every click through to what is behind it.
+        let passes = match asked.input {
+            Some(cookie) => answered(cookie.reply())?.is_some_and(|input| input.rectangles.is_empty()),
+            None => false,
+        };
         let Some(place) = answered(asked.place.reply())? else { return Ok(None) };
         let client_at = Point::new(place.dst_x.into(), place.dst_y.into());
 
@@ -172,7 +180,7 @@ impl X11Windows {
         let bounds = without_shadow(top.rect, &shadow);
         let on_screen = top.mapped && bounds.shared_with(&self.screen).is_some();
         let visible = on_screen && top.draws && here && !minimized;
-        let covers = if !visible || see_through || shaped {
+        let covers = if !visible || see_through || shaped || passes {
             Vec::new()
         } else if top.depth == self.root_depth {
             vec![top.rect]
@@ -198,6 +206,12 @@ impl X11Windows {
             auxiliary,
             covers,
         };
+        // What a compositor draws the whole screen on hides nothing and is nobody's window.
+        let whole = top.rect.shared_with(&self.screen) == Some(self.screen);
+        let nameless = window.owner.class.is_empty() && window.owner.instance.is_empty() && window.title.is_empty();
+        if passes && whole && nameless && top.unmanaged && !top.cared_for {
+            return Ok(None);
+        }
         // What was never shown, what its program has taken back, and what only passes messages is no window for anybody.
         let shown_or_kept = on_screen || (top.cared_for && state != Some(WITHDRAWN));
         Ok(shown_or_kept.then_some(Read { window, transient_for }))
