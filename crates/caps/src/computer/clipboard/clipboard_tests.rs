@@ -41,10 +41,9 @@ impl Rig {
     }
 
     fn read(&self, rule: ClipboardRule) -> Result<String, OpError> {
-        match read(&self.inner, &job(rule))? {
-            Outcome::Clipboard(text) => Ok(text),
-            other => panic!("{other:?}"),
-        }
+        let outcome = read(&self.inner, &job(rule))?;
+        let Outcome::Clipboard(text) = outcome else { panic!("{outcome:?}") };
+        Ok(text)
     }
 
     fn write(&self, text: &str) {
@@ -53,7 +52,10 @@ impl Rig {
     }
 
     fn paste(&self, text: &str, preserve: bool) -> Result<(), OpError> {
-        let mut chord = || Ok(self.display.run("xdotool", &["key", "ctrl+v"]).unwrap());
+        let mut chord = || {
+            self.display.run("xdotool", &["key", "ctrl+v"]).unwrap();
+            Ok(())
+        };
         paste(&self.inner, text, preserve, &job(ClipboardRule::OwnText), &mut chord)
     }
 
@@ -332,7 +334,10 @@ fn a_terminal_takes_a_paste_by_its_own_chord() {
     rig.display
         .run("xdotool", &["search", "--sync", "--onlyvisible", "--class", "XTerm", "windowfocus", "--sync"])
         .unwrap();
-    let mut chord = || Ok(rig.display.run("xdotool", &["key", "ctrl+shift+v"]).unwrap());
+    let mut chord = || {
+        rig.display.run("xdotool", &["key", "ctrl+shift+v"]).unwrap();
+        Ok(())
+    };
 
     paste(&rig.inner, "Grüße aus der Zeile\n", false, &job(ClipboardRule::OwnText), &mut chord).unwrap();
     rig.display.run("xdotool", &["key", "Return"]).unwrap();

@@ -3,6 +3,7 @@
 //! The thread waits for events of the server and for commands at once, and never for another program: what others ask for is
 //! answered while a read of ours is under way. It touches nothing but CLIPBOARD.
 
+mod answer;
 mod atoms;
 mod job;
 mod owner;

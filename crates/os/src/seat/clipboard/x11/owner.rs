@@ -1,4 +1,4 @@
-//! The thread: what it waits for, what it owns, and what it answers to others.
+//! The thread: what it waits for, and what it owns.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,7 +11,7 @@ use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::protocol::xfixes::{ConnectionExt as _, SelectionEventMask, SelectionNotifyEvent as OwnerEvent};
 use x11rb::protocol::xproto::{
     Atom, AtomEnum, ConnectionExt as _, CreateWindowAux, EventMask, PropMode, Property, PropertyNotifyEvent,
-    SELECTION_NOTIFY_EVENT, SelectionNotifyEvent, SelectionRequestEvent, Timestamp, Window, WindowClass,
+    SelectionNotifyEvent, Timestamp, Window, WindowClass,
 };
 use x11rb::protocol::{ErrorKind, Event};
 use x11rb::wrapper::ConnectionExt as _;
@@ -22,9 +22,6 @@ use super::atoms::Atoms;
 use super::job::Job;
 use super::serve::{Content, Offer, Place, Serving, client_of};
 use super::{Command, HANDOVER_LIMIT, Reply};
-
-/// Pairs of one MULTIPLE request; more are refused.
-const MAX_PAIRS: u32 = 64;
 
 /// Somebody waits for the program with the keyboard to read.
 struct Awaiting {
@@ -50,14 +47,14 @@ pub(super) struct Owner {
     /// What we hold, while we own the selection.
     pub(super) content: Option<Content>,
     /// The server's time of our last act.
-    since: Timestamp,
+    pub(super) since: Timestamp,
     /// The server's time when we last asked for it.
     time: Timestamp,
     /// Changes of the owner since this was opened.
     pub(super) counter: u64,
     /// The count after our own last change.
     own_counter: u64,
-    serving: Serving,
+    pub(super) serving: Serving,
     pub(super) job: Option<Job>,
     awaiting: Option<Awaiting>,
     ending: Option<Ending>,
@@ -356,76 +353,6 @@ impl Owner {
         // Lower numbers stand for no window, and for whatever is under the pointer.
         self.serving.watch((focus > 1).then(|| client_of(&self.server, focus)));
         Ok(())
-    }
-
-    /// Answers another client.
-    fn answer(&mut self, event: &SelectionRequestEvent) -> Result<(), SeatFault> {
-        // Old clients leave it out.
-        let property = if event.property == x11rb::NONE { event.target } else { event.property };
-        let place = Place { window: event.requestor, property };
-        let meant = event.selection == self.atoms.CLIPBOARD && !self.too_early(event.time);
-        let given = meant && (event.target != self.atoms.MULTIPLE || event.property != x11rb::NONE);
-        let given = given && self.give(place, event.target)?;
-        let told = SelectionNotifyEvent {
-            response_type: SELECTION_NOTIFY_EVENT,
-            sequence: 0,
-            time: event.time,
-            requestor: event.requestor,
-            selection: event.selection,
-            target: event.target,
-            property: if given { property } else { x11rb::NONE },
-        };
-        self.server.send_event(false, event.requestor, EventMask::NO_EVENT, told)?;
-        Ok(())
-    }
-
-    /// Whoever asked before something was put back wants what was there then, and must not get this instead. Our own text goes to
-    /// all, since some programs ask with a time that is long past.
-    fn too_early(&self, time: Timestamp) -> bool {
-        let put_back = self.content.as_ref().is_some_and(|content| !content.ours);
-        put_back && time != x11rb::CURRENT_TIME && time.wrapping_sub(self.since) > u32::MAX / 2
-    }
-
-    /// Gives one target. False when we have none of that kind.
-    fn give(&mut self, place: Place, target: Atom) -> Result<bool, SeatFault> {
-        let (atoms, server, Place { window, property }) = (&self.atoms, &self.server, place);
-        let Some(content) = &self.content else { return Ok(false) };
-        if target == atoms.TARGETS {
-            let mut targets = vec![atoms.TARGETS, atoms.TIMESTAMP, atoms.MULTIPLE, atoms.SAVE_TARGETS];
-            targets.extend(content.offers.iter().map(|offer| offer.target));
-            server.change_property32(PropMode::REPLACE, window, property, AtomEnum::ATOM, &targets)?;
-        } else if target == atoms.TIMESTAMP {
-            server.change_property32(PropMode::REPLACE, window, property, AtomEnum::INTEGER, &[self.since])?;
-        } else if target == atoms.SAVE_TARGETS {
-            server.change_property32(PropMode::REPLACE, window, property, atoms.NULL, &[])?;
-        } else if target == atoms.MULTIPLE {
-            return self.give_several(place);
-        } else {
-            let Some(offer) = content.offers.iter().find(|offer| offer.target == target) else { return Ok(false) };
-            return self.serving.send(server, atoms, offer, content.ours, place);
-        }
-        Ok(true)
-    }
-
-    /// Gives several targets, each at a place of its own, and marks those that we have not.
-    fn give_several(&mut self, place: Place) -> Result<bool, SeatFault> {
-        let Place { window, property } = place;
-        let list = self.server.get_property(false, window, property, AtomEnum::ANY, 0, MAX_PAIRS * 2)?.reply();
-        let Ok(list) = list else { return Ok(false) };
-        let Some(mut pairs) = list.value32().map(Iterator::collect::<Vec<u32>>) else { return Ok(false) };
-        if list.bytes_after > 0 {
-            return Ok(false);
-        }
-        for pair in pairs.chunks_exact_mut(2) {
-            let [target, into] = pair else { continue };
-            // A list inside of a list has no meaning.
-            let place = Place { window, property: *into };
-            if *into == x11rb::NONE || *target == self.atoms.MULTIPLE || !self.give(place, *target)? {
-                *into = x11rb::NONE;
-            }
-        }
-        self.server.change_property32(PropMode::REPLACE, window, property, self.atoms.ATOM_PAIR, &pairs)?;
-        Ok(true)
     }
 
     /// Ends: nobody gets an answer any more, and what we hold goes to a clipboard manager if there is one.
