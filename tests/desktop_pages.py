@@ -82,8 +82,8 @@ class Texts:
         self.__dict__.update(json.loads(answer.stdout))
         stems = sorted({key.split(".")[0] for key in self.en})
         self.key = re.compile(rf"(?<![\w./-])(?:{'|'.join(stems)})(?:\.\w+)+(?![\w/])")
-        # A file of the fixture, which reads like a key.
-        self.files = {"audit.log"}
+        # What reads like a key: a file of the fixture, and features, which the check-up gives as the platform names them.
+        self.files = {"audit.log", "app.launch", "app.list", "input.click", "input.key.hold", "screenshot.window", "window.list"}
         self.english = {text for key, text in self.en.items() if text != self.de[key] and text not in self.de.values()}
         german = "\n".join(self.de.values())
         parts = {part.strip() for text in self.english for part in re.split(r"\{\w+\}", text)}
