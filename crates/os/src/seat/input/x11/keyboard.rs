@@ -12,6 +12,7 @@ mod entries;
 mod keymap;
 mod pace;
 mod plan;
+mod read;
 mod rest;
 mod server;
 mod typing;

@@ -9,7 +9,7 @@ use super::super::super::super::SeatFault;
 use super::super::tap::Tap;
 use super::keymap::{Keymap, Mods, Way, symbol_of};
 use super::server::State;
-use super::typing::LOOK;
+use super::typing::{LOOK, release};
 use super::{Keyboard, Pressed};
 
 /// How long a new entry waits for the program that received the press before on its code.
@@ -56,8 +56,7 @@ impl Keyboard {
     pub(in super::super) fn release(&mut self, key: &Key, tap: &dyn Tap) -> Result<(), SeatFault> {
         let Some(place) = self.pressed.iter().position(|pressed| pressed.key == *key) else { return Ok(()) };
         let pressed = self.pressed.remove(place);
-        let up = [&pressed.code].into_iter().chain(pressed.with.iter().rev()).map(|code| tap.key(*code, false));
-        let up = up.fold(Ok(()), |sum: Result<(), SeatFault>, one| sum.and(one)).and_then(|()| tap.flush());
+        let up = release([pressed.code].into_iter().chain(pressed.with.iter().rev().copied()), tap);
         self.let_go(pressed.code);
         // Modifiers mean the same in every group.
         let others = self.pressed.iter().any(|pressed| !matches!(pressed.key, Key::Modifier(_)));
@@ -167,10 +166,13 @@ fn symbols(key: &Key) -> Vec<u32> {
 
 /// Names a key for a fault.
 fn name(key: &Key) -> String {
-    match key {
-        Key::Character(letter) => letter.to_string(),
-        Key::Function(number) => format!("F{number}"),
-        Key::Modifier(modifier) => modifier.name().to_owned(),
-        other => format!("{other:?}").to_lowercase(),
+    if let Key::Character(letter) = key {
+        letter.to_string()
+    } else if let Key::Function(number) = key {
+        format!("F{number}")
+    } else if let Key::Modifier(modifier) = key {
+        modifier.name().to_owned()
+    } else {
+        format!("{key:?}").to_lowercase()
     }
 }

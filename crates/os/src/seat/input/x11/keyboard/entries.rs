@@ -54,7 +54,8 @@ impl Entries {
     pub(super) fn places(&self, symbols: &[u32], keep: &[u32]) -> (Vec<(u8, u32)>, u64) {
         let mut free: Vec<&Entry> = self.all.iter().filter(|entry| !entry.held).collect();
         free.sort_by_key(|entry| {
-            (entry.symbol.is_some_and(|symbol| keep.contains(&symbol)), entry.pressed, entry.code)
+            let kept = entry.symbol.is_some_and(|symbol| keep.contains(&symbol));
+            (kept, entry.symbol.is_some(), entry.pressed, entry.code)
         });
         let chosen: Vec<(&Entry, u32)> = free.into_iter().zip(symbols.iter().copied()).collect();
         let after = chosen.iter().map(|(entry, _)| entry.pressed).max().unwrap_or(0);

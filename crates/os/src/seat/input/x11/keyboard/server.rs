@@ -13,8 +13,7 @@ use x11rb::protocol::Event;
 use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
 use x11rb::protocol::xinput::{ConnectionExt as _, Device, DeviceType};
 use x11rb::protocol::xkb::{
-    self, ConnectionExt as _, EventType, GetMapReply, KeySymMap, MapPart, SAType, SelectEventsAux,
-    SelectEventsAuxStateNotify, StatePart,
+    self, ConnectionExt as _, EventType, MapPart, SelectEventsAux, SelectEventsAuxStateNotify, StatePart,
 };
 use x11rb::protocol::xproto::{
     AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, ConnectionExt as _, CreateWindowAux, EventMask, ModMask,
@@ -23,7 +22,8 @@ use x11rb::protocol::xproto::{
 
 use super::super::super::super::x11::{Connection, PATIENCE, connect};
 use super::super::super::super::{Seat, SeatFault};
-use super::keymap::{Action, KeyEntry, KeyType, Keymap, Mods, OutOfRange};
+use super::keymap::{Keymap, Mods};
+use super::read::{mods, read_keymap};
 
 /// The modifiers and the group of the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) struct Target {
     pub(super) focus: Window,
     /// The window of the same program that answers whether the program is there; none when it cannot be asked.
     pub(super) answers: Option<Window>,
-    /// Its process, where that is known and the program cannot be asked.
+    /// Its process, where that is known.
     pub(super) process: Option<u32>,
 }
 
@@ -205,7 +205,7 @@ impl Server {
         let focus = self.connection.get_input_focus()?.reply()?.focus;
         // 0 is nobody, 1 whoever is beneath the pointer.
         let answers = if focus <= 1 { None } else { self.answering(focus)? };
-        let process = if focus <= 1 || answers.is_some() { None } else { self.process(focus)? };
+        let process = if focus <= 1 { None } else { self.process(focus)? };
         Ok(Target { focus, answers, process })
     }
 
@@ -298,27 +298,32 @@ impl Server {
 
     fn take_events(&mut self) -> Result<(), SeatFault> {
         while let Some(event) = self.connection.poll_for_event()? {
-            match event {
-                Event::XkbMapNotify(told) => {
-                    let own = self.expected.iter().position(|range| *range == (told.first_key_sym, told.n_key_syms));
-                    match own {
-                        Some(place) => drop(self.expected.swap_remove(place)),
-                        None => self.changed = true,
-                    }
-                }
-                Event::XkbNewKeyboardNotify(_) => self.changed = true,
-                Event::XkbStateNotify(_) => self.moved = true,
-                Event::PropertyNotify(told) if told.window == self.own => self.time = Some(told.time),
-                Event::ClientMessage(told) if told.window == self.root && told.type_ == self.protocols => {
-                    let [name, number, ..] = told.data.as_data32();
-                    if name == self.ping {
-                        self.answers.push(number);
-                    }
-                }
-                _ => {}
-            }
+            self.take_event(&event);
         }
         Ok(())
+    }
+
+    fn take_event(&mut self, event: &Event) {
+        if let Event::XkbMapNotify(told) = event {
+            let own = self.expected.iter().position(|range| *range == (told.first_key_sym, told.n_key_syms));
+            self.changed |= own.is_none();
+            if let Some(place) = own {
+                self.expected.swap_remove(place);
+            }
+        } else if let Event::XkbNewKeyboardNotify(_) = event {
+            self.changed = true;
+        } else if let Event::XkbStateNotify(_) = event {
+            self.moved = true;
+        } else if let Event::PropertyNotify(told) = event
+            && told.window == self.own
+        {
+            self.time = Some(told.time);
+        } else if let Event::ClientMessage(told) = event
+            && (told.window, told.type_) == (self.root, self.protocols)
+        {
+            let [name, number, ..] = told.data.as_data32();
+            self.answers.extend(Some(number).filter(|_| name == self.ping));
+        }
     }
 }
 
@@ -341,71 +346,4 @@ fn test_keyboard(connection: &Connection) -> Result<u16, SeatFault> {
         .iter()
         .find(|device| device.type_ == DeviceType::SLAVE_KEYBOARD && device.name.ends_with(b"XTEST keyboard"));
     Ok(found.map_or(CORE, |device| device.deviceid))
-}
-
-fn mods(mask: ModMask) -> Mods {
-    // A byte on the wire.
-    (u16::from(mask) & 0xff) as Mods
-}
-
-fn read_keymap(reply: &GetMapReply) -> Keymap {
-    let types = reply.map.types_rtrn.iter().flatten();
-    let types = types.map(|kind| KeyType {
-        mask: mods(kind.mods_mask),
-        entries: kind
-            .map
-            .iter()
-            .filter(|entry| entry.active)
-            .map(|entry| (mods(entry.mods_mask), entry.level))
-            .collect(),
-    });
-    let symbols = reply.map.syms_rtrn.iter().flatten();
-    let mut keys: Vec<KeyEntry> = symbols.map(read_key).collect();
-    let mut at = |code: u8, change: &mut dyn FnMut(&mut KeyEntry)| {
-        let place = code.checked_sub(reply.first_key_sym).map(usize::from);
-        if let Some(key) = place.and_then(|place| keys.get_mut(place)) {
-            change(key);
-        }
-    };
-    for entry in reply.map.modmap_rtrn.iter().flatten() {
-        at(entry.keycode, &mut |key| key.modmap = mods(entry.mods));
-    }
-    if let Some(actions) = &reply.map.key_actions {
-        let mut rest = actions.acts_rtrn_acts.as_slice();
-        for (code, count) in (reply.first_key_action..=u8::MAX).zip(&actions.acts_rtrn_count) {
-            let (own, others) = rest.split_at(usize::from(*count).min(rest.len()));
-            rest = others;
-            at(code, &mut |key| key.actions = own.iter().map(read_action).collect());
-        }
-    }
-    Keymap::new(reply.first_key_sym, types.collect(), keys)
-}
-
-fn read_key(key: &KeySymMap) -> KeyEntry {
-    let groups = usize::from(key.group_info & 0x0f).min(key.kt_index.len());
-    KeyEntry {
-        types: key.kt_index.iter().take(groups).map(|number| usize::from(*number)).collect(),
-        out_of_range: match key.group_info & 0xc0 {
-            0x40 => OutOfRange::Clamp,
-            0x80 => OutOfRange::Redirect((key.group_info & 0x30) >> 4),
-            _ => OutOfRange::Wrap,
-        },
-        width: usize::from(key.width),
-        symbols: key.syms.clone(),
-        actions: Vec::new(),
-        modmap: 0,
-    }
-}
-
-fn read_action(action: &xkb::Action) -> Action {
-    let kind = action.as_type();
-    if kind == SAType::SET_MODS {
-        Action::Sets(mods(action.as_setmods().mask))
-    } else if kind == SAType::LOCK_MODS {
-        Action::Locks(mods(action.as_lockmods().mask))
-    } else if kind == SAType::NO_ACTION {
-        Action::None
-    } else {
-        Action::Other
-    }
 }

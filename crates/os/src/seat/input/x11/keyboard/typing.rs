@@ -11,7 +11,7 @@ use super::plan::{Part, Planner, Press, Setting, next_symbols, parts};
 use super::rest::Rest;
 
 /// How long a program may need to answer that never did before; then it counts as one that cannot be asked.
-const FIRST_ANSWER: Duration = Duration::from_secs(2);
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
 /// How long a program may be busy that has answered before.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -302,8 +302,14 @@ impl Keyboard {
 /// Presses and releases a key, with modifiers around it. After a fault it has tried to release them all.
 fn stroke(code: u8, with: &[u8], tap: &dyn Tap) -> Result<(), SeatFault> {
     let pressed = with.iter().chain([&code]).try_for_each(|code| tap.key(*code, true));
-    let released = [&code].into_iter().chain(with.iter().rev()).map(|code| tap.key(*code, false));
-    // Each of them is tried.
-    let released = released.fold(Ok(()), |sum: Result<(), SeatFault>, one| sum.and(one));
-    pressed.and(released).and_then(|()| tap.flush())
+    pressed.and(release([code].into_iter().chain(with.iter().rev().copied()), tap))
+}
+
+/// Releases keys and waits until that is done. Each of them is tried, also after a fault.
+pub(super) fn release(codes: impl Iterator<Item = u8>, tap: &dyn Tap) -> Result<(), SeatFault> {
+    let mut outcome = Ok(());
+    for code in codes {
+        outcome = outcome.and(tap.key(code, false));
+    }
+    outcome.and_then(|()| tap.flush())
 }
