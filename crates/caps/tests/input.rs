@@ -316,7 +316,7 @@ fn the_persons_move_stops_a_drag_and_releases_the_button() {
         desk.display.run("xdotool", &["mousemove_relative", "3", "3"]).unwrap();
     });
 
-    assert!(stopped.as_ref().is_err_and(|fault| is_person_active(fault)), "{stopped:?}");
+    assert!(stopped.as_ref().is_err_and(is_person_active), "{stopped:?}");
     desk.recorder.until(|event| event["event"] == "button_up").unwrap();
 }
 

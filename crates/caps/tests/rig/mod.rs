@@ -100,10 +100,9 @@ async fn perform(computer: Computer, op: InputOp, rules: Rules, cancel: Cancella
     let operation = Operation::Computer(ComputerOp::Input(op));
     let Verdict::Allowed(permit) = authorize(&state, operation, Some(session)) else { panic!("not allowed") };
     let ctx = RunCtx { root: None, limits: Limits::default(), cancel, shown: None, computer: Some(rules) };
-    match computer.run(permit, ctx).await? {
-        Outcome::Done => Ok(()),
-        other => panic!("{other:?}"),
-    }
+    let outcome = computer.run(permit, ctx).await?;
+    assert!(matches!(outcome, Outcome::Done), "{outcome:?}");
+    Ok(())
 }
 
 /// A window and an agent for whom time passes only when all wait.
