@@ -65,7 +65,13 @@ fn desktop(display: &Display) -> anyhow::Result<Vec<Killed>> {
             format!("i=0; while [ $i -lt 60 ]; do echo \"$i {}\"; i=$((i+1)); done; echo >&9", "text ".repeat(18));
         let child = display
             .command("sh")
-            .args(["-c", "exec 9>&1; exec xterm -xrm '*waitForMap: true' -geometry \"$1\" -e sh -c \"$2; exec sleep 3600\"", "sh", place, &fill])
+            .args([
+                "-c",
+                "exec 9>&1; exec xterm -xrm '*waitForMap: true' -geometry \"$1\" -e sh -c \"$2; exec sleep 3600\"",
+                "sh",
+                place,
+                &fill,
+            ])
             .stdin(Stdio::null())
             .stdout(told)
             .stderr(Stdio::null())
