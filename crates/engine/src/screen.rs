@@ -207,13 +207,9 @@ impl Screen {
     pub(crate) fn rules(&self, op: &ComputerOp, session: Option<&SessionId>) -> Rules {
         let state = self.policy.get();
         let free = |power| state.mode_in(power, session) == PowerMode::Allowed;
-        let clipboard = match op.power() {
-            // The operation itself was permitted.
-            Power::Clipboard => clipboard_rule(&state, session),
-            // A paste on the way of typing must not spare the clipboard's own question.
-            _ if asks_nothing_of_the_clipboard(&state, session) => clipboard_rule(&state, session),
-            _ => ClipboardRule::Off,
-        };
+        // The operation itself was permitted; a paste on the way of typing must not spare the clipboard's own question.
+        let free_to_use = op.power() == Power::Clipboard || asks_nothing_of_the_clipboard(&state, session);
+        let clipboard = if free_to_use { clipboard_rule(&state, session) } else { ClipboardRule::Off };
         Rules {
             only_apps: state.screen.only_apps.clone(),
             never_apps: state.screen.never_apps.clone(),

@@ -75,13 +75,12 @@ fn of_installed(installed: Installed) -> LaunchTarget {
 pub(super) fn reached(seats: &Seats, op: &ComputerOp) -> Option<Reached> {
     let ComputerOp::Input(op) = op else { return None };
     let windows = seats.windows().ok()?;
-    let found = match op {
-        InputOp::Wait { .. } => None,
-        _ => match op.points().first() {
-            Some(point) => windows.at(*point),
-            None => windows.focused(),
-        }
-        .ok()?,
+    if matches!(op, InputOp::Wait { .. }) {
+        return None;
+    }
+    let found = match op.points().first() {
+        Some(point) => windows.at(*point),
+        None => windows.focused(),
     };
-    found.map(|SeatWindow { owner, title, .. }| Reached { app: owner.class, title })
+    found.ok()?.map(|SeatWindow { owner, title, .. }| Reached { app: owner.class, title })
 }

@@ -73,8 +73,8 @@ impl Desk {
         let mut question = question;
         if let Some(told) = self.broker.take_kept(&question) {
             match self.settle(question, told, root).await? {
-                Settled::Granted(granted) => return Ok(granted),
-                Settled::Changed(back) => question = back,
+                Settled::Granted(granted) => return Ok(*granted),
+                Settled::Changed(back) => question = *back,
             }
         }
         for _ in 0..ROUNDS {
@@ -85,8 +85,8 @@ impl Desk {
             let (back, shown) = self.look(question, root).await?;
             let told = self.broker.ask(&back, shown?, asker, deadline).await?;
             match self.settle(back, told, root).await? {
-                Settled::Granted(granted) => return Ok(granted),
-                Settled::Changed(back) => question = back,
+                Settled::Granted(granted) => return Ok(*granted),
+                Settled::Changed(back) => question = *back,
             }
         }
         Err(OpError::ChangedSinceAsked { power })
@@ -141,12 +141,12 @@ impl Desk {
         let (question, now) = self.sight(question, root).await?;
         let now = now?;
         if now.seal != *told.seal {
-            return Ok(Settled::Changed(question));
+            return Ok(Settled::Changed(Box::new(question)));
         }
         let expected = now.shown(question.operation());
         let folder = now.seal.folder().map(|(_, identity)| *identity);
         let permit = question.approve(&self.policy.get())?;
-        Ok(Settled::Granted(Granted { permit, expected, folder, sealed: Sealed(told.seal) }))
+        Ok(Settled::Granted(Box::new(Granted { permit, expected, folder, sealed: Sealed(told.seal) })))
     }
 
     /// Describes a question, off the threads that links run on.
@@ -185,9 +185,9 @@ impl Desk {
 }
 
 enum Settled {
-    Granted(Granted),
+    Granted(Box<Granted>),
     /// The world is another one: the person has to be asked anew.
-    Changed(Question),
+    Changed(Box<Question>),
 }
 
 /// The rule that "Always allow" would make; its id is given when it is stored. None where a rule would not spare the question.
