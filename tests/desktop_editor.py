@@ -120,8 +120,14 @@ def write_a_letter(window, platform, folder, home):
     key(platform, "ctrl+s")
     window_of(platform, "Save")
     ask(platform, "INPUT_ACTION", action="type", text=str(folder / "letter.txt"))
-    key(platform, "enter")
-    until("the file", lambda: (folder / "letter.txt").exists())
+
+    def saved():
+        # The dialog takes no answer while it still looks at the folder that the name is in.
+        if any("Save" in one["title"] for one in ask(platform, "WINDOW_LIST_REQUEST")["windows"]):
+            key(platform, "enter")
+        return (folder / "letter.txt").exists()
+
+    until("the file", saved)
     window_of(platform, "letter.txt")
     read = ask(platform, "FILE_READ", path="letter.txt")
     assert read["content"].rstrip("\n") == PARAGRAPH, read["content"]
