@@ -78,12 +78,7 @@ fn what_we_do_ourselves_is_never_taken_for_the_persons() {
 fn each_kind_of_the_persons_acts_is_seen() {
     let (display, _recorder, input) = desk();
 
-    for act in [
-        &["key", "a"][..],
-        &["click", "1"],
-        &["click", "5"],
-        &["mousemove_relative", "3", "3"],
-    ] {
+    for act in [&["key", "a"][..], &["click", "1"], &["click", "5"], &["mousemove_relative", "3", "3"]] {
         let before = Instant::now();
         display.run("xdotool", act).unwrap();
         seen_after(&*input, before);
