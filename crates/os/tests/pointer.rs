@@ -51,7 +51,10 @@ fn buttons_arrive_where_and_in_the_order_in_which_they_were_pressed() {
 
     input.move_to(Point::new(150, 160)).unwrap();
     input.button(Button::Left, true).unwrap();
+    // A window manager may hold the first press back, and what comes after it then has the place of later.
+    assert_eq!(told(&mut recorder, 1), [json!(["button", 1, 150, 160, 0])]);
     input.button(Button::Right, true).unwrap();
+    assert_eq!(told(&mut recorder, 1), [json!(["button", 3, 150, 160, 256])]);
     assert_eq!(input.held().buttons, [Button::Left, Button::Right]);
     input.move_to(Point::new(170, 180)).unwrap();
     input.button(Button::Left, false).unwrap();
@@ -61,14 +64,12 @@ fn buttons_arrive_where_and_in_the_order_in_which_they_were_pressed() {
 
     // The state is the one before the event: 256 the left button, 1024 the right one, 512 the middle one.
     let expected = [
-        json!(["button", 1, 150, 160, 0]),
-        json!(["button", 3, 150, 160, 256]),
         json!(["button_up", 1, 170, 180, 1280]),
         json!(["button_up", 3, 170, 180, 1024]),
         json!(["button", 2, 170, 180, 0]),
         json!(["button_up", 2, 170, 180, 512]),
     ];
-    assert_eq!(told(&mut recorder, 6), expected);
+    assert_eq!(told(&mut recorder, 4), expected);
     assert_eq!(input.held(), input::Held::default());
 }
 
