@@ -216,28 +216,3 @@ async fn what_the_person_says_of_apps_is_kept_and_counts_at_once() {
         (vec!["mail".to_owned()], true, true)
     );
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_held_down_is_let_go_with_a_raise_and_with_the_end_of_a_chat() {
-    let (display, seat) = desk();
-    let rig = Rig::start(allowed(seat)).await;
-    let (chat, _) = rig.chat_in("project").await;
-    let mut window = display.record(&["--plain", "--at", "0,0", "--size", "400,300"]).unwrap();
-    let down = json!({"action": "mouse_down", "coordinate": [50, 60]});
-
-    rig.ask(&chat, "INPUT_ACTION", down.clone()).await.unwrap();
-    window.until(|event| event["event"] == "button").unwrap();
-    let used = rig.until(|picture| picture.screen.in_use.as_ref().is_some_and(|used| used.acts == 1)).await;
-    assert_eq!(used.screen.in_use.unwrap().pictures, 0);
-    rig.handle.send(Command::SetRaised { raised: true }).await.unwrap();
-    let seen = window.until(|event| event["event"] == "button_up").unwrap();
-    assert_eq!(seen.last().unwrap()["number"], 1);
-
-    rig.handle.send(Command::SetRaised { raised: false }).await.unwrap();
-    let (chat, _) = rig.chat_in("another").await;
-    rig.ask(&chat, "INPUT_ACTION", down).await.unwrap();
-    window.until(|event| event["event"] == "button").unwrap();
-    rig.handle.send(Command::Detach { session_id: chat }).await.unwrap();
-    window.until(|event| event["event"] == "button_up").unwrap();
-    rig.assert_no_faults();
-}
