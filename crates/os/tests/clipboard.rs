@@ -229,7 +229,7 @@ fn everything_comes_back_with_types_and_marks() {
 
     let kept = clipboard.keep(ROOM).unwrap();
     clipboard.write_text("ours").unwrap();
-    let back = clipboard.put_back(&kept).unwrap();
+    let back = clipboard.put_back(&kept, None).unwrap();
 
     let look = clipboard.look().unwrap();
     assert_eq!(back, PutBack::Done { counter: look.counter });
@@ -249,10 +249,10 @@ fn nothing_and_own_text_come_back_as_what_they_were() {
     clipboard.write_text("first").unwrap();
     let own = clipboard.keep(ROOM).unwrap();
     clipboard.write_text("second").unwrap();
-    assert!(matches!(clipboard.put_back(&own).unwrap(), PutBack::Done { .. }));
+    assert!(matches!(clipboard.put_back(&own, None).unwrap(), PutBack::Done { .. }));
     assert!(clipboard.look().unwrap().ours);
     assert_eq!(xclip_out(&display, "UTF8_STRING").unwrap(), b"first");
-    assert!(matches!(clipboard.put_back(&nothing).unwrap(), PutBack::Done { .. }));
+    assert!(matches!(clipboard.put_back(&nothing, None).unwrap(), PutBack::Done { .. }));
 
     assert_eq!(clipboard.look().unwrap().formats, Vec::<String>::new());
     assert_eq!(xclip_out(&display, "UTF8_STRING"), None);
@@ -267,12 +267,18 @@ fn what_the_person_copied_meanwhile_stays() {
 
     display.copy(b"copied meanwhile").unwrap();
 
-    assert_eq!(clipboard.put_back(&kept).unwrap(), PutBack::Changed);
+    assert_eq!(clipboard.put_back(&kept, None).unwrap(), PutBack::Changed);
     assert_eq!(xclip_out(&display, "UTF8_STRING").unwrap(), b"copied meanwhile");
-    // The same text from somebody else is somebody else's.
+    // The same text from somebody else is somebody else's, unless the caller has looked at it and nothing has changed since.
     clipboard.write_text("ours").unwrap();
     display.copy(b"ours").unwrap();
-    assert_eq!(clipboard.put_back(&kept).unwrap(), PutBack::Changed);
+    assert_eq!(clipboard.put_back(&kept, None).unwrap(), PutBack::Changed);
+    let seen = clipboard.read_text(ROOM).unwrap().look.counter;
+    display.copy(b"copied after the look").unwrap();
+    assert_eq!(clipboard.put_back(&kept, seen).unwrap(), PutBack::Changed);
+    let seen = clipboard.read_text(ROOM).unwrap().look.counter;
+    assert!(matches!(clipboard.put_back(&kept, seen).unwrap(), PutBack::Done { .. }));
+    assert_eq!(xclip_out(&display, "UTF8_STRING").unwrap(), b"before");
 }
 
 #[test]
@@ -340,7 +346,7 @@ fn a_window_that_hung_does_not_get_what_was_put_back_instead() {
 
     clipboard.write_text("pasted").unwrap();
     clipboard.expect_reader().unwrap();
-    assert!(matches!(clipboard.put_back(&kept).unwrap(), PutBack::Done { .. }));
+    assert!(matches!(clipboard.put_back(&kept, None).unwrap(), PutBack::Done { .. }));
 
     assert_eq!((ask(list), ask(text)), (true, false));
     assert_eq!(xclip_out(&display, "UTF8_STRING").unwrap(), b"hunter2");
@@ -348,7 +354,7 @@ fn a_window_that_hung_does_not_get_what_was_put_back_instead() {
     clipboard.write_text("pasted").unwrap();
     clipboard.expect_reader().unwrap();
     assert!(ask(text));
-    clipboard.put_back(&kept).unwrap();
+    clipboard.put_back(&kept, None).unwrap();
     assert!(ask(text));
 }
 
@@ -417,7 +423,7 @@ fn several_targets_are_given_at_once_and_what_is_not_there_is_marked() {
 
     // Whoever asked before something was put back does not get that: it might be a password in the wrong field.
     let kept = clipboard.keep(ROOM).unwrap();
-    clipboard.put_back(&Kept { ours: false, ..kept }).unwrap();
+    clipboard.put_back(&Kept { ours: false, ..kept }, None).unwrap();
     assert_eq!(ask(list, since.wrapping_sub(1)), x11rb::NONE);
     assert_eq!(ask(list, x11rb::CURRENT_TIME), list);
 }

@@ -130,7 +130,7 @@ fn everything_comes_back_unless_somebody_copied_meanwhile() {
     let kept = clipboard.keep(ROOM).unwrap();
     assert!(matches!(clipboard.keep(700_000), Err(SeatFault::TooLarge(_))));
     clipboard.write_text("ours").unwrap();
-    assert_eq!(clipboard.put_back(&kept).unwrap(), PutBack::Done { counter: None });
+    assert_eq!(clipboard.put_back(&kept, None).unwrap(), PutBack::Done { counter: None });
     for (name, bytes) in formats {
         assert!(wl_paste(name).unwrap() == bytes, "{name}");
     }
@@ -139,10 +139,10 @@ fn everything_comes_back_unless_somebody_copied_meanwhile() {
 
     clipboard.write_text("ours").unwrap();
     wl_copy("meanwhile");
-    assert_eq!(clipboard.put_back(&kept).unwrap(), PutBack::Changed);
+    assert_eq!(clipboard.put_back(&kept, None).unwrap(), PutBack::Changed);
     assert_eq!(wl_paste("text/plain").unwrap(), b"meanwhile");
     clipboard.write_text("ours").unwrap();
-    assert_eq!(clipboard.put_back(&Kept::default()).unwrap(), PutBack::Done { counter: None });
+    assert_eq!(clipboard.put_back(&Kept::default(), None).unwrap(), PutBack::Done { counter: None });
     assert_eq!(wl_paste("text/plain"), None);
 }
 

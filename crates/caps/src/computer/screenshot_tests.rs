@@ -73,10 +73,9 @@ impl Rig {
     }
 
     fn take_as(&self, op: &ScreenshotOp, job: &Job) -> Result<Picture, OpError> {
-        match self.computer.inner.perform(&ComputerOp::Screenshot(op.clone()), job)? {
-            Outcome::Picture(picture) => Ok(picture),
-            other => panic!("{other:?}"),
-        }
+        let outcome = self.computer.inner.perform(&ComputerOp::Screenshot(op.clone()), job)?;
+        let Outcome::Picture(picture) = outcome else { panic!("{outcome:?}") };
+        Ok(picture)
     }
 
     /// Red, green and blue of every pixel, read by another program.

@@ -244,7 +244,8 @@ fn layouts() -> impl Strategy<Value = Vec<Monitor>> {
             1 => rects.push((Rect::new(-w1, 5, 0, 5 + h1), s1)),
             2 => rects.push((Rect::new(-7, -h1, w1 - 7, 0), s1)),
             _ => {
-                rects.extend([(Rect::new(w0, 0, w0 + w1, h1), s1), (Rect::new(0, h0.max(h1), w2, h0.max(h1) + h2), s2)])
+                rects
+                    .extend([(Rect::new(w0, 0, w0 + w1, h1), s1), (Rect::new(0, h0.max(h1), w2, h0.max(h1) + h2), s2)]);
             }
         }
         let primary = primary % rects.len();

@@ -137,11 +137,12 @@ pub trait Clipboard: Send + Sync {
     fn keep(&self, max_bytes: u64) -> Result<Kept, SeatFault>;
 
     /// Puts back what was kept, in all formats with their marks, or clears the clipboard when there was nothing; but only if what
-    /// it holds is still the text that we wrote last.
+    /// it holds is still the text that we wrote last, or if `seen` is the present count of changes: at that count the caller has
+    /// found that very text in the hands of another program. Some editors take over what is pasted into them.
     ///
     /// # Errors
     /// [`SeatFault`]; then what we wrote is still there.
-    fn put_back(&self, kept: &Kept) -> Result<PutBack, SeatFault>;
+    fn put_back(&self, kept: &Kept, seen: Option<u64>) -> Result<PutBack, SeatFault>;
 
     /// Begins to watch who reads what we wrote; right before the paste chord.
     ///

@@ -46,7 +46,7 @@ pub(in super::super) fn paste(
     inner.own_text.wrote(text, counter, inner.clock.now());
     // From here on the clipboard is put back whatever comes.
     let pasted = press(inner, &*clipboard, job, chord);
-    let restored = before.map_or(Ok(()), |before| before.put_back(inner, job));
+    let restored = before.map_or(Ok(()), |before| before.put_back(inner, text, job));
     pasted.and(restored)
 }
 
@@ -71,8 +71,14 @@ impl Before {
         Ok(Self { clipboard: clipboard.clone(), kept, wrote: inner.own_text.last() })
     }
 
-    fn put_back(self, inner: &Inner, job: &Job) -> Result<(), OpError> {
-        match self.clipboard.put_back(&self.kept) {
+    fn put_back(self, inner: &Inner, text: &str, job: &Job) -> Result<(), OpError> {
+        let mut done = self.clipboard.put_back(&self.kept, None);
+        if done == Ok(PutBack::Changed)
+            && let Some(seen) = self.taken_over(text)
+        {
+            done = self.clipboard.put_back(&self.kept, Some(seen));
+        }
+        match done {
             Ok(PutBack::Done { counter }) if self.kept.ours => inner.own_text.put_back(self.wrote, counter),
             Ok(PutBack::Done { .. }) => inner.own_text.set(self.wrote),
             // What the person copied meanwhile is worth more than what was there before.
@@ -85,6 +91,13 @@ impl Before {
             }
         }
         Ok(())
+    }
+
+    /// Returns the count of changes at which another program holds exactly our text: some editors take over what is pasted into
+    /// them, and nobody has copied anything then.
+    fn taken_over(&self, text: &str) -> Option<u64> {
+        let found = self.clipboard.read_text(u64::try_from(text.len()).ok()?).ok()?;
+        found.look.counter.filter(|_| found.text.as_deref() == Some(text))
     }
 }
 

@@ -165,7 +165,8 @@ impl Clipboard for WaylandClipboard {
         })
     }
 
-    fn put_back(&self, kept: &Kept) -> Result<PutBack, SeatFault> {
+    /// Without a count of changes nobody can have seen anything by it.
+    fn put_back(&self, kept: &Kept, _seen: Option<u64>) -> Result<PutBack, SeatFault> {
         if !self.look()?.ours {
             return Ok(PutBack::Changed);
         }

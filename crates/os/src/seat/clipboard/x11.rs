@@ -40,7 +40,7 @@ enum Command {
     Read { max_bytes: u64, reply: Reply<Found> },
     Write { text: String, reply: Reply<Option<u64>> },
     Keep { max_bytes: u64, reply: Reply<Kept> },
-    PutBack { kept: Kept, reply: Reply<PutBack> },
+    PutBack { kept: Kept, seen: Option<u64>, reply: Reply<PutBack> },
     ExpectReader(Reply<()>),
     AwaitReader { limit: Duration, reply: Reply<Reader> },
 }
@@ -123,8 +123,8 @@ impl Clipboard for X11Clipboard {
         self.ask(READ_LIMIT, |reply| Command::Keep { max_bytes, reply })
     }
 
-    fn put_back(&self, kept: &Kept) -> Result<PutBack, SeatFault> {
-        self.ask(READ_LIMIT, |reply| Command::PutBack { kept: kept.clone(), reply })
+    fn put_back(&self, kept: &Kept, seen: Option<u64>) -> Result<PutBack, SeatFault> {
+        self.ask(READ_LIMIT, |reply| Command::PutBack { kept: kept.clone(), seen, reply })
     }
 
     fn expect_reader(&self) -> Result<(), SeatFault> {

@@ -91,8 +91,9 @@ impl Clipboard for NativeClipboard {
         Ok(Kept { formats: system::keep(max_bytes)?, ours })
     }
 
-    fn put_back(&self, kept: &Kept) -> Result<PutBack, SeatFault> {
-        if !self.is_ours(system::look()?.counter) {
+    fn put_back(&self, kept: &Kept, seen: Option<u64>) -> Result<PutBack, SeatFault> {
+        let now = system::look()?.counter;
+        if !self.is_ours(now) && (seen.is_none() || seen != now) {
             return Ok(PutBack::Changed);
         }
         system::put_back(&kept.formats)?;

@@ -187,7 +187,7 @@ impl Owner {
                 Command::Read { max_bytes, reply } => self.begin(Job::read(max_bytes, reply)),
                 Command::Keep { max_bytes, reply } => self.begin(Job::keep(max_bytes, reply)),
                 Command::Write { text, reply } => drop(reply.send(self.write(&text))),
-                Command::PutBack { kept, reply } => drop(reply.send(self.put_back(&kept))),
+                Command::PutBack { kept, seen, reply } => drop(reply.send(self.put_back(&kept, seen))),
                 Command::ExpectReader(reply) => drop(reply.send(self.expect_reader())),
                 Command::AwaitReader { limit, reply } => {
                     self.awaiting = Some(Awaiting { until: Instant::now() + limit, reply });
@@ -318,13 +318,15 @@ impl Owner {
             .collect())
     }
 
-    fn put_back(&mut self, kept: &Kept) -> Result<PutBack, SeatFault> {
+    fn put_back(&mut self, kept: &Kept, seen: Option<u64>) -> Result<PutBack, SeatFault> {
         let formats = kept.formats.iter();
         let formats = formats.map(|each| (&*each.name, &*each.kind, each.unit_bits, each.bytes.clone())).collect();
         let content = Content { offers: self.offers(formats)?, ours: kept.ours };
         // The server refuses a change that is older than another one. So whoever takes the selection after this moment keeps it.
         let now = self.now()?;
-        if self.owner()? != self.window || !self.content.as_ref().is_some_and(|content| content.ours) {
+        let holds_it = self.owner()? == self.window && self.content.as_ref().is_some_and(|content| content.ours);
+        self.catch_up()?;
+        if !holds_it && seen != Some(self.counter) {
             return Ok(PutBack::Changed);
         }
         let content = (!kept.formats.is_empty()).then_some(content);
