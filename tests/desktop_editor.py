@@ -5,7 +5,6 @@ The real program with its real engine against `drawbridge practice`, a real edit
 scripts/desk.sh. DESK_BIN is the folder of the built programs. Pictures go to artefacts/.
 """
 import base64
-import json
 import os
 import pathlib
 import subprocess
@@ -95,8 +94,6 @@ def window_of(platform, part):
 
 
 def write_a_letter(window, platform, folder, home):
-    features = until("the feature list", lambda: [link for link in platform.links() if link["scope"].get("data") == CHAT])
-    print("features:", json.dumps(features[0], ensure_ascii=False)[:2000])
     launched = ask(platform, "APP_LAUNCH", executable_path="/usr/bin/l3afpad", args=[], activate=True)
     assert launched["ok"] is True, launched
     editor = window_of(platform, "Untitled")
