@@ -137,12 +137,7 @@ impl Home {
     }
 
     /// The same, with more words or another environment.
-    pub(crate) fn start_with(
-        &self,
-        kind: Kind,
-        url: &str,
-        more: impl FnOnce(&mut Command),
-    ) -> anyhow::Result<Process> {
+    pub(crate) fn start_with(&self, kind: Kind, url: &str, more: impl FnOnce(&mut Command)) -> anyhow::Result<Process> {
         let mut command = Command::new(program()?);
         command.args(["start", "--headless", "--platform-url", url]);
         if kind != Kind::Control {

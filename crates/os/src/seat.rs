@@ -7,10 +7,10 @@
 pub mod app;
 pub mod clipboard;
 pub mod input;
-pub mod presence;
-pub mod screen;
 #[cfg(any(windows, target_os = "macos"))]
 mod native;
+pub mod presence;
+pub mod screen;
 pub mod window;
 #[cfg(target_os = "linux")]
 pub(crate) mod x11;
