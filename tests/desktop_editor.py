@@ -107,6 +107,8 @@ def write_a_letter(window, platform, folder, home):
     assert [at["x"], at["y"]] == middle, at
     ask(platform, "INPUT_ACTION", action="type", text=PARAGRAPH)
     after = shot(platform, "typed")
+    # As the person sees it: with the bar, which agents do not.
+    subprocess.run(["import", "-window", "root", "artefacts/editor-person.png"], check=True)
     # The picture shows it: within the editor's window, and only there, thousands of pixels are others.
     crop = f"{right - left}x{bottom - top}+{left}+{top}"
     changed = subprocess.run(
