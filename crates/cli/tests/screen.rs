@@ -56,9 +56,18 @@ async fn a_machine_with_a_display_offers_it_and_says_that_it_is_used() {
     let (chat, _) = rig.chat_in(&started, "project").await;
     rig.ask(&chat, "SCREENSHOT_REQUEST", json!({})).await.unwrap();
 
-    let status = rig.expect(0, &["status"]).await;
+    // The picture that the engine publishes may be a moment behind its answer.
+    let used = format!("screen: in use by {chat}, 1 pictures, 0 acts");
+    let status = within(async {
+        loop {
+            let status = rig.expect(0, &["status"]).await;
+            if status.contains(&used) {
+                break status;
+            }
+        }
+    });
+    let status = status.await;
     assert!(status.contains("computer_use allowed") && status.contains("clipboard allowed"), "{status}");
-    assert!(status.contains(&format!("screen: in use by {chat}, 1 pictures, 0 acts")), "{status}");
     let status: Value = serde_json::from_str(&rig.expect(0, &["status", "--json"]).await).unwrap();
     assert_eq!(status["screen"]["in_use"]["session_id"], json!(chat));
     // The engine says what it sees, also to a check-up that has no display of its own.
