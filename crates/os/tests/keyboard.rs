@@ -22,6 +22,7 @@ scenarios! {
     text_arrives_exactly_while_caps_lock_is_on,
     more_characters_than_the_keymap_has_places_arrive_exactly,
     a_long_mixed_text_arrives_without_loss,
+    a_window_that_stops_for_a_while_is_waited_for,
     a_terminal_that_cannot_be_asked_gets_its_text_exactly,
     what_cannot_be_typed_is_named_and_nothing_is_typed,
     stopping_half_way_leaves_everything_as_it_was,
@@ -145,6 +146,36 @@ fn a_long_mixed_text_arrives_without_loss() {
 
     arrives(&mut recorder, &*input, &text);
 
+    assert_eq!(keyboard(&display), before);
+}
+
+fn a_window_that_stops_for_a_while_is_waited_for() {
+    const STOPS_AT: usize = 100;
+    let (display, mut recorder, input) = desk("us", &["--field", "--quiet"]);
+    let before = keyboard(&display);
+    let text: String = "Plain words, then naïve 好 👍 ones. ".chars().cycle().take(1000).collect();
+    let window = recorder.pid().to_string();
+    let signal = |name: &str| display.run("kill", &[name, &window]).unwrap();
+    let (mut stopped, mut goes_on, mut waits_at, mut waited) = (false, false, 0, 0);
+
+    let typed = input.type_text(&text, &mut |typed| {
+        if typed == STOPS_AT && !stopped {
+            signal("-STOP");
+            stopped = true;
+        }
+        // It is asked more than once about one character while nothing gets on.
+        waited = if typed == waits_at { waited + 1 } else { 0 };
+        waits_at = typed;
+        if waited == 50 && stopped && !goes_on {
+            assert!((STOPS_AT..STOPS_AT + 100).contains(&typed), "it ran on to {typed}");
+            signal("-CONT");
+            goes_on = true;
+        }
+        true
+    });
+
+    assert_eq!((typed, goes_on), (Ok(()), true));
+    assert_eq!(recorder.text().unwrap(), text);
     assert_eq!(keyboard(&display), before);
 }
 

@@ -13,8 +13,8 @@ use super::rest::Rest;
 /// How long a program may need to answer that never did before; then it counts as one that cannot be asked.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
-/// How long a program may be busy that has answered before.
-const ANSWER: Duration = Duration::from_secs(10);
+/// How long a program may be busy that has answered before, without any progress.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// How long the end of a text waits for the program, to take entries away. What it has not handled by then stays until later.
 const LAST_ANSWER: Duration = Duration::from_millis(300);
@@ -130,7 +130,8 @@ impl Keyboard {
     }
 
     fn type_part(&mut self, part: Part, rest: &str, run: &mut Run<'_>) -> Result<(), Halt> {
-        let (code, with) = match run.planner.press(part, run.group) {
+        let press = run.planner.press(part, run.group);
+        let (code, with) = match press {
             Press::Way(way) => {
                 if way.group != run.group {
                     self.alter(0, Some((run.setting.group, way.group)), run.tap)?;
@@ -142,7 +143,26 @@ impl Keyboard {
         };
         stroke(code, &with, run.tap)?;
         self.note_press(code);
-        Ok(())
+        self.check_press(press, code, run)
+    }
+
+    /// Makes sure that nobody has changed the keymap between the plan and the press so that it gave something else, or nothing.
+    fn check_press(&mut self, press: Press, code: u8, run: &mut Run<'_>) -> Result<(), Halt> {
+        // A press from another keyboard than the last one makes the server tell of a new keymap, too, which is the same.
+        if !self.renew()? {
+            return Ok(());
+        }
+        run.planner = Planner::new(Arc::clone(&self.map), run.setting);
+        let same = match press {
+            Press::Way(way) => self.map.symbol(way.code, way.group, way.mods) == Some(way.symbol),
+            Press::Entry(symbol) => self.entries.find(symbol) == Some(code),
+        };
+        if same {
+            return Ok(());
+        }
+        let why = "somebody changed the layout while text was typed; the character after the last typed one may have arrived as \
+                   another one";
+        Err(SeatFault::Other(why.to_owned()).into())
     }
 
     /// Notes that a key was pressed and released for whoever has the keyboard.
@@ -228,11 +248,17 @@ impl Keyboard {
 
     /// Waits until the program has handled a press.
     fn wait_until_handled(&mut self, number: u64, run: &mut Run<'_>) -> Result<(), Halt> {
-        let begun = Instant::now();
+        let mut begun = Instant::now();
+        let mut handled = self.pace.handled(begun);
         let focus = self.target.map(|target| target.focus);
         loop {
             if self.is_handled(number, LOOK, run.tap)? {
                 return Ok(());
+            }
+            // One that is slow but gets on does not hang.
+            let now = Instant::now();
+            if self.pace.handled(now) > handled {
+                (begun, handled) = (now, self.pace.handled(now));
             }
             run.ask_to_go_on()?;
             self.look_at_target(run.tap)?;
@@ -313,3 +339,7 @@ pub(super) fn release(codes: impl Iterator<Item = u8>, tap: &dyn Tap) -> Result<
     }
     outcome.and_then(|()| tap.flush())
 }
+
+#[cfg(test)]
+#[path = "typing_tests.rs"]
+mod tests;
