@@ -112,7 +112,8 @@ fn powers_line(powers: &[PowerView]) -> String {
 fn use_line(used: &ScreenUseView) -> String {
     let chat = used.session_id.as_deref().map(escape_outside_text).unwrap_or_default();
     let waits = if used.person_active { "; its input waits for you" } else { "" };
-    format!("screen: in use by {chat}, {} pictures, {} acts{waits}", used.pictures, used.acts)
+    let many = |count: u64, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
+    format!("screen: in use by {chat}, {}, {}{waits}", many(used.pictures, "picture"), many(used.acts, "act"))
 }
 
 /// Texts were made safe by the engine; doing it once more costs nothing and trusts nobody.

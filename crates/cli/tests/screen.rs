@@ -57,7 +57,7 @@ async fn a_machine_with_a_display_offers_it_and_says_that_it_is_used() {
     rig.ask(&chat, "SCREENSHOT_REQUEST", json!({})).await.unwrap();
 
     // The picture that the engine publishes may be a moment behind its answer.
-    let used = format!("screen: in use by {chat}, 1 pictures, 0 acts");
+    let used = format!("screen: in use by {chat}, 1 picture, 0 acts");
     let status = within(async {
         loop {
             let status = rig.expect(0, &["status"]).await;
