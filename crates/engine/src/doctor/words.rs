@@ -227,8 +227,8 @@ words! {
     ACCESSIBILITY_DENIED "accessibility_denied": "The system does not let Drawbridge use keyboard and mouse."
         => "Switch it on for Drawbridge in System Settings, Privacy and Security, Accessibility.";
 
-    SCREEN_READY "screen_ready": "Agents can see and use the screen here, as far as you allow it: {features}";
-    SCREEN_READY_SIZED "screen_ready_sized": "Agents can see and use the screen here ({width} × {height}), as far as you allow it: {features}";
+    SCREEN_READY "screen_ready": "Agents can see and use the screen here, as far as you allow it.";
+    SCREEN_READY_SIZED "screen_ready_sized": "Agents can see and use the screen here ({width} × {height}), as far as you allow it.";
     SCREEN_NONE "screen_none": "No display is named, so agents can neither see nor use a screen here."
         => "Start Drawbridge inside a desktop session, or leave computer use off.";
     SCREEN_NONE_X11 "screen_none_x11": "The X server cannot be used: {why}"

@@ -115,7 +115,7 @@ export const prompt = {
   'prompt.detail.window': 'Window',
   'prompt.detail.area': 'Part of the screen',
   'prompt.detail.app_id': 'App',
-  'prompt.detail.app_name': 'Its name',
+  'prompt.detail.app_name': 'Name of the app',
   'prompt.detail.in_terminal': 'Where it runs',
   'prompt.detail.clipboard': 'What it gives away',
   'prompt.value.walls.full': 'None. It can read, change and delete whatever you can.',
