@@ -229,6 +229,34 @@ it('opens the record of a row, says why and what would hold now, and leads to th
   expect(screen.queryByRole('dialog')).toBeNull();
 });
 
+it('names what an act on the screen was in words, number by number, and leaves out what it had no use for', async () => {
+  log.rows[999] = act(1_000, { operation: 'INPUT_ACTION', seq: 3 });
+  answers.audit_record = {
+    reply: 'record',
+    record: {
+      seq: 3,
+      at_ms: 0,
+      fields: [
+        { label: 'details.coordinate.1', value: '150' },
+        { label: 'details.key', value: 'null' },
+        { label: 'details.modifiers', value: '[]' },
+        { label: 'details.decision.rule', value: 'mode' },
+      ],
+      why: null,
+      now: null,
+    },
+  };
+  await open();
+  await fireEvent.click(rows()[0]!);
+  await settle();
+
+  const box = within(screen.getByRole('dialog'));
+  expect(box.getByText('Place on the screen (2)').nextElementSibling?.textContent).toBe('150');
+  expect(box.getByText('Keys').nextElementSibling?.textContent).toBe('–');
+  expect(box.getByText('Keys held meanwhile').nextElementSibling?.textContent).toBe('–');
+  expect(box.getByText('details.decision.rule')).toBeTruthy();
+});
+
 it('does not ask why something was allowed that failed for another reason', async () => {
   log.rows[999] = act(1_000, { ok: false, error_code: 'PATH_NOT_FOUND', seq: null });
   await open();
