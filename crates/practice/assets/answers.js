@@ -3,7 +3,7 @@ const el = (id) => document.getElementById(id);
 const SHOWN = 200000;
 
 const failures = {
-  not_connected: ["Nothing is connected there", "Is Drawbridge running and signed in? Its connection to this chat or computer is gone."],
+  not_connected: ["Nothing is connected there", "Is Drawbridge running and signed in, and is its bridge lowered? Its connection to this chat or computer is gone."],
   timed_out: ["No answer in time", "The platform stopped waiting, as the real one does. The request may still have been done; look before you ask again."],
   overloaded: ["No free slot", "The computer already works on as much as it takes at once. Wait a moment."],
   disconnected: ["The connection ended first", "It is not known whether the request was done. Look before you ask again."],
@@ -111,6 +111,7 @@ export function image(payload) {
   return known && typeof payload.image_base64 === "string" ? `data:${payload.mime_type};base64,${payload.image_base64}` : null;
 }
 const yes = (value, word) => (value ? word : "");
+const many = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const together = (...words) => words.filter(Boolean).join(", ");
 function desktop(type, payload) {
   if (type === "SCREENSHOT_RESPONSE") {
@@ -121,8 +122,8 @@ function desktop(type, payload) {
   }
   if (type === "CURSOR_POSITION_RESPONSE") return [make("p", `The pointer is at ${payload.x}, ${payload.y} on screen ${payload.monitor}.`)];
   if (type === "DISPLAY_INFO_RESPONSE") return [table((payload.monitors ?? []).map((m) => [`Screen ${m.index}`, together(yes(m.primary, "the first one"), `${m.logical_size?.join(" × ")} at ${m.origin?.join(", ")}`, `scale ${m.scale}`)]))];
-  if (type === "WINDOW_LIST_RESPONSE") return [make("p", `${payload.windows?.length ?? 0} windows${yes(payload.truncated, ", and more that are not listed")}.`), table((payload.windows ?? []).map((w) => [w.title || "(no title)", together(w.app_name, w.bounds?.join(", "), yes(w.is_focused, "has the keyboard"), yes(w.is_minimized, "minimised"), yes(w.is_fullscreen, "fills the screen"))]))];
-  if (type === "APP_LIST_RESPONSE") return [table((payload.apps ?? []).map((a) => [a.name, together(a.bundle_id, a.executable_path, `${a.window_count} windows`, yes(a.is_frontmost, "in front"))]))];
+  if (type === "WINDOW_LIST_RESPONSE") return [make("p", `${many(payload.windows?.length ?? 0, "window")}${yes(payload.truncated, ", and more that are not listed")}.`), table((payload.windows ?? []).map((w) => [w.title || "(no title)", together(w.app_name, w.bounds?.join(", "), yes(w.is_focused, "has the keyboard"), yes(w.is_minimized, "minimised"), yes(w.is_fullscreen, "fills the screen"))]))];
+  if (type === "APP_LIST_RESPONSE") return [table((payload.apps ?? []).map((a) => [a.name, together(a.bundle_id, a.executable_path, many(a.window_count, "window"), yes(a.is_frontmost, "in front"))]))];
   if (type === "PERMISSIONS_CHECK_RESPONSE") return [table(Object.entries(payload.permissions ?? {}).map(([name, value]) => [name.replaceAll("_", " "), String(value).replaceAll("_", " ")]))];
   if (type === "CLIPBOARD_READ_RESPONSE") return block(`Clipboard (${size(payload.size_bytes)})`, payload.content ?? "");
   return payload.pid == null ? [] : [make("p", `Its process is ${payload.pid}.`)];

@@ -31,14 +31,17 @@ export async function call(name, body) {
   const value = json ? await reply.json() : { failure: "unknown", text: await reply.text() };
   return { ok: reply.ok, value, took: Math.round(performance.now() - start) };
 }
-/** Runs an act of the person, one at a time, and shows its outcome; gives the answer, or null when it failed. */
-export async function act(words, work, quiet = false) {
+/**
+ * Runs an act of the person, one at a time, and shows its outcome; gives the answer, or null when it failed. `again` is what
+ * "Try again" does, where more than the act itself follows from it.
+ */
+export async function act(words, work, quiet = false, again = () => act(words, work, quiet)) {
   if (busy) return null;
   busy = true;
   const waiting = setTimeout(() => tell(`Waiting for Drawbridge: ${words}…`, "note warn"), 400);
   try {
     const outcome = await work();
-    if (!quiet || !outcome.ok) show(words, outcome, () => act(words, work, quiet));
+    if (!quiet || !outcome.ok) show(words, outcome, again);
     else tell(`Done: ${words}.`, "soft");
     return outcome.ok ? outcome.value : null;
   } catch {

@@ -1,16 +1,19 @@
 // Keyboard, windows, apps and clipboard of a chat's computer.
 import { act } from "/console.js";
 import { make } from "/answers.js";
-import { afterwards, chooseDisplays, operate, perform, shoot } from "/screen.js";
+import { afterwards, chooseDisplays, clickThere, operate, perform, shoot } from "/screen.js";
 
 const el = (id) => document.getElementById(id);
 /** Long texts take longer to type than the platform usually waits. */
 const TYPING_LIMIT = 300_000;
 const form = (id, work) => { el(id).onsubmit = (event) => { event.preventDefault(); work(); }; };
-const press = async (key) => afterwards(await perform(`press ${key}`, () => operate("INPUT_ACTION", { action: "key", key })));
+/** Gives the keyboard to what is at the place that was chosen, where the person wants that; tells whether to go on. */
+const aimed = async () => !el("aim").checked || (await clickThere()) !== null;
+const press = async (key) => (await aimed()) && afterwards(await perform(`press ${key}`, () => operate("INPUT_ACTION", { action: "key", key })));
 
 form("typing", async () => {
   const text = el("text").value, paste = el("paste").checked;
+  if (!(await aimed())) return;
   const payload = { action: "type", text, paste, preserve_clipboard: paste && el("preserve").checked };
   await afterwards(await perform(`type ${[...text].length} characters`, () => operate("INPUT_ACTION", payload, TYPING_LIMIT)));
 });
@@ -31,10 +34,11 @@ function windows(list) {
     return row;
   }));
 }
-el("windows-list").onclick = async () => {
-  const answer = await act("list windows", () => operate("WINDOW_LIST_REQUEST", { include_minimized: el("minimized").checked }), true);
+async function listWindows() {
+  const answer = await act("list windows", () => operate("WINDOW_LIST_REQUEST", { include_minimized: el("minimized").checked }), true, listWindows);
   if (answer) windows(answer.payload.windows);
-};
+}
+el("windows-list").onclick = listWindows;
 el("apps-list").onclick = () => act("list apps", () => operate("APP_LIST_REQUEST", {}));
 el("displays-list").onclick = async () => {
   const answer = await act("list screens", () => operate("DISPLAY_INFO_REQUEST", {}));

@@ -7,7 +7,7 @@ let at = null;
 
 /** Shows one page of folders; `where` is empty for the starting points. */
 export async function browse(where) {
-  const page = await act("list folders", () => call("browse", { machine_id: machine(), ...where }), true);
+  const page = await act("list folders", () => call("browse", { machine_id: machine(), ...where }), true, () => browse(where));
   if (!page) return;
   const more = where.cursor != null;
   at = page;
@@ -36,7 +36,7 @@ async function attach(browse_id, folder) {
     if (!before.ok) return before;
     const record = await call("attach", { machine_id: machine(), session_id, browse_id, directory_ref: folder.directory_ref });
     return record.ok ? call("activate", { session_id }) : record;
-  }, true);
+  }, true, () => attach(browse_id, folder));
   if (done) { closeBrowser(); await attached(); }
 }
 export function closeBrowser() {

@@ -67,9 +67,11 @@ function put(payload) {
   note(payload.meta.one_colour ? "The picture has one single colour: nothing is shown there, or it cannot be seen." : "");
 }
 /** Runs an act of the person; what came of it also stands beside the picture, since the answer is far below. */
-export async function perform(words, work, quiet = true) {
+export async function perform(words, work, quiet = true, again = undefined) {
   if (isBusy()) return null;
-  const done = await act(words, work, quiet);
+  // What came of the act before is not what comes of this one.
+  el("said").hidden = true;
+  const done = await act(words, work, quiet, again);
   el("said").hidden = false;
   el("said").className = done ? "soft" : "note bad";
   el("said").textContent = el("verdict").querySelector("b, p")?.textContent ?? "";
@@ -79,7 +81,7 @@ export async function perform(words, work, quiet = true) {
 export async function shoot(extra = {}, words = "take a picture") {
   if (isBusy()) return;
   taken.push(Date.now()); count();
-  const answer = await perform(words, () => operate("SCREENSHOT_REQUEST", ask(extra)));
+  const answer = await perform(words, () => operate("SCREENSHOT_REQUEST", ask(extra)), true, () => shoot(extra, words));
   if (answer) put(answer.payload);
 }
 /** Takes one beside the person's own acts; a refusal ends the series, so that it does not eat the limit. */
@@ -156,6 +158,12 @@ el("view").onkeydown = (event) => {
   moveMark([inside(mark[0] + way[0] * far, shown.width), inside(mark[1] + way[1] * far, shown.height)], true);
 };
 const typedPlace = () => [Number(el("x").value), Number(el("y").value)];
+/** One plain click at the place that was chosen; gives null when there is none or it was not done. */
+export async function clickThere() {
+  if (!el("point").reportValidity()) return null;
+  const coordinate = typedPlace();
+  return perform(`click at ${coordinate.join(", ")}`, () => operate("INPUT_ACTION", { action: "left_click", coordinate }));
+}
 el("point").onsubmit = (event) => { event.preventDefault(); input(el("verb").value, typedPlace()); };
 el("point").onclick = async (event) => {
   const direction = event.target.dataset?.scroll;
