@@ -31,6 +31,7 @@ pub(super) struct Pace {
     handled: u64,
     looked: u64,
     has_answered: bool,
+    begins: bool,
     beat: Option<Instant>,
     questions: VecDeque<(u32, u64)>,
     untold: VecDeque<(Instant, u64)>,
@@ -69,9 +70,10 @@ impl Pace {
         }
     }
 
-    /// Tells once in a while that it is time to look who receives the keys.
+    /// Tells once in a while that it is time to look who receives the keys: after the first press of a text, so that it is soon
+    /// known whether a slow program answers, and then every [`STRIDE`] presses.
     pub(super) fn should_look(&mut self) -> bool {
-        let due = self.pressed - self.looked >= STRIDE;
+        let due = std::mem::take(&mut self.begins) || self.pressed - self.looked >= STRIDE;
         if due {
             self.looked = self.pressed;
         }
@@ -107,7 +109,7 @@ impl Pace {
 
     /// Begins another text.
     pub(super) fn begin(&mut self) {
-        self.has_answered = false;
+        (self.has_answered, self.begins) = (false, true);
     }
 
     /// Expects no answers any more: presses count as handled [`GAP`] from now.

@@ -85,6 +85,18 @@ fn a_program_that_is_far_behind_is_waited_for() {
 }
 
 #[test]
+fn a_program_is_asked_after_the_first_press_of_each_text() {
+    let (mut pace, now) = (Pace::default(), Instant::now());
+    for _ in 0..2 {
+        pace.begin();
+        pace.press(now, true);
+        assert!(pace.should_look());
+        pace.press(now, true);
+        assert!(!pace.should_look());
+    }
+}
+
+#[test]
 fn beats_are_made_up_for_but_not_without_end() {
     let (mut pace, now) = (Pace::default(), Instant::now());
     assert_eq!(pace.next(now), BEAT);

@@ -11,10 +11,11 @@ use super::plan::{Part, Planner, Press, Setting, next_symbols, parts};
 use super::rest::Rest;
 
 /// How long a program may need to answer that never did before; then it counts as one that cannot be asked.
-const FIRST_ANSWER: Duration = Duration::from_secs(5);
+const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
-/// How long a program may be busy that has answered before, without any progress.
-const ANSWER: Duration = Duration::from_secs(20);
+/// How long a program may be busy that has answered before, without any progress. A slow one can answer only once it has handled
+/// everything that it is behind.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// How long the end of a text waits for the program, to take entries away. What it has not handled by then stays until later.
 const LAST_ANSWER: Duration = Duration::from_millis(300);
