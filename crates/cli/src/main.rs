@@ -58,7 +58,10 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.verb {
         Verb::Auth(args) => block_on(account::sign_in(args)),
         Verb::Accounts { json, verb } => block_on(accounts::run(verb, json)),
-        Verb::Start(args) => block_on(start::run(args)),
+        Verb::Start(args) => {
+            drawbridge_os::memory::keep_little();
+            block_on(start::run(args))
+        }
         Verb::Revoke { profile } => block_on(account::revoke(profile)),
         Verb::Secrets { verb } => block_on(secrets::run(verb)),
         Verb::Audit { verb } => block_on(audit::run(verb)),

@@ -63,6 +63,8 @@ impl Computer {
                 let Some(inner) = inner.upgrade() else { return };
                 let closed = tokio::task::spawn_blocking(move || {
                     inner.seats.rest();
+                    // Pictures have left a lot that is free and not given back.
+                    drawbridge_os::memory::give_back();
                     drop(turn);
                 });
                 if let Err(fault) = closed.await {
