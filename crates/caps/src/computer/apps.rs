@@ -142,7 +142,8 @@ impl Chosen {
                     apps.find(id).map_err(|fault| if fault == SeatFault::Gone { missing(id) } else { told(fault) })?;
                 let owner = nobody(installed.window_class.clone(), installed.program.as_deref());
                 Ok(Self {
-                    target: Target::Id(id.clone()),
+                    // What is started is what was looked at, also while somebody writes another entry.
+                    target: Target::Found(Box::new(installed.clone())),
                     named: id.clone(),
                     app: App::of(&owner, Some(&installed)),
                     command: commands::why_of_entry(&installed),
@@ -158,15 +159,16 @@ impl Chosen {
                     return Err(missing(path));
                 }
                 let real = program.canonicalize().map_err(|_| missing(path))?;
-                let installed = apps.of_program(program);
+                let installed = apps.of_program(&real);
                 // Under the name that is asked for and under that of the file behind it.
                 let called = program.file_name().and_then(std::ffi::OsStr::to_str).map(str::to_owned);
                 let owner = nobody(called, Some(&real));
                 Ok(Self {
-                    target: Target::Program(program.to_path_buf()),
+                    // The file that was looked at, also while somebody turns the link elsewhere.
+                    target: Target::Program(real.clone()),
                     named: path.clone(),
                     app: App::of(&owner, installed.as_ref()),
-                    command: commands::why_of_path(program, installed.as_ref()),
+                    command: commands::why_of_path(program, &real, installed.as_ref()),
                     installed,
                 })
             }

@@ -41,6 +41,8 @@ pub struct Installed {
 pub enum Target {
     /// By identifier.
     Id(String),
+    /// An app that was found, as long as it is still told in the same words.
+    Found(Box<Installed>),
     /// By program, absolute.
     Program(PathBuf),
 }

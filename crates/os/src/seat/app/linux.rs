@@ -230,9 +230,14 @@ impl Apps for DesktopApps {
                 let words: Vec<String> = [program.to_owned()].into_iter().chain(args.iter().cloned()).collect();
                 self.start(program.rsplit('/').next().unwrap_or(program), &words, None)
             }
-            Target::Id(id) => {
+            Target::Id(_) | Target::Found(_) => {
                 let index = self.index();
-                let known = index.get(id).ok_or(SeatFault::Gone)?;
+                let known = match target {
+                    Target::Found(found) => index.get(&found.id).filter(|known| known.installed == **found),
+                    Target::Id(id) => index.get(id),
+                    Target::Program(_) => None,
+                };
+                let known = known.ok_or(SeatFault::Gone)?;
                 let file = known.installed.file.as_deref().unwrap_or(Path::new(""));
                 let words = entry::command(&known.entry, file, args);
                 if known.entry.exec.is_empty() {
@@ -252,14 +257,14 @@ impl Index {
         self.by_id.insert(app.id.clone(), number);
         // A hidden entry, for example for one kind of file, must not stand for the app that menus show.
         if let Some(program) = app.program.as_ref().and_then(|program| program.canonicalize().ok()) {
-            prefer(&mut self.by_program, program, number, app.listed, &self.apps);
+            prefer(&mut self.by_program, program, number, app, &self.apps);
         }
         let last = app.id.rsplit('.').next().unwrap_or_default();
         let stem = app.program.as_ref().and_then(|program| program.file_name()).and_then(OsStr::to_str);
         let interpreter = app.in_terminal;
         let names = [app.window_class.as_deref(), Some(&app.id), Some(last), stem];
         for name in names.into_iter().flatten().filter(|name| !name.is_empty() && !interpreter) {
-            prefer(&mut self.by_class, name.to_lowercase(), number, app.listed, &self.apps);
+            prefer(&mut self.by_class, name.to_lowercase(), number, app, &self.apps);
         }
         self.apps.push(known);
     }
@@ -270,10 +275,18 @@ impl Index {
     }
 }
 
-/// Enters an app under a name, unless one has it that menus show.
-fn prefer<K: Eq + std::hash::Hash>(map: &mut HashMap<K, usize>, name: K, number: usize, listed: bool, apps: &[Known]) {
-    let has_listed = map.get(&name).and_then(|other| apps.get(*other)).is_some_and(|other| other.installed.listed);
-    if !map.contains_key(&name) || (listed && !has_listed) {
+/// Enters an app under a name, unless one has it that tells more: one that only the administrator can change comes first, so that a
+/// file of the person's folders takes no program and no window away from it, and then one that menus show.
+fn prefer<K: Eq + std::hash::Hash>(
+    map: &mut HashMap<K, usize>,
+    name: K,
+    number: usize,
+    app: &Installed,
+    apps: &[Known],
+) {
+    let rank = |app: &Installed| (app.file.as_deref().is_some_and(|file| !start::user_can_change(file)), app.listed);
+    let other = map.get(&name).and_then(|other| apps.get(*other)).map(|other| rank(&other.installed));
+    if other.is_none_or(|other| rank(app) > other) {
         map.insert(name, number);
     }
 }

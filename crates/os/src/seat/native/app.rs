@@ -47,7 +47,14 @@ impl Apps for NativeApps {
     fn launch(&self, target: &Target, args: &[String]) -> Result<Option<u32>, SeatFault> {
         let (mut command, tells_pid) = match target {
             Target::Program(program) => (Command::new(program), true),
-            Target::Id(id) if cfg!(target_os = "macos") => {
+            Target::Id(_) | Target::Found(_) if cfg!(target_os = "macos") => {
+                let id = if let Target::Found(found) = target {
+                    &found.id
+                } else if let Target::Id(id) = target {
+                    id
+                } else {
+                    ""
+                };
                 let mut open = Command::new("/usr/bin/open");
                 open.args(["-b", id]);
                 if !args.is_empty() {
@@ -55,7 +62,7 @@ impl Apps for NativeApps {
                 }
                 (open, false)
             }
-            Target::Id(_) => return Err(SeatFault::Gone),
+            Target::Id(_) | Target::Found(_) => return Err(SeatFault::Gone),
         };
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("DRAWBRIDGE_")) {
