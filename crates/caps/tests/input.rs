@@ -35,6 +35,8 @@ scenarios! {
     while_the_person_acts_nothing_is_pressed,
     a_button_that_was_let_go_meanwhile_is_told,
     a_password_manager_is_neither_clicked_nor_typed_into,
+    nothing_is_dragged_over_a_password_manager,
+    a_text_without_a_window_is_an_error,
     a_lost_display_ends_the_operation_and_the_next_one_finds_the_new_display,
     a_quiet_minute_leaves_no_thread_and_no_helper,
 }
@@ -382,6 +384,55 @@ fn a_password_manager_is_neither_clicked_nor_typed_into() {
     // The person does all of that, and it is the first thing that this window hears.
     desk.display.run("xdotool", &["key", "F5"]).unwrap();
     assert_eq!(desk.told(1)[0][1], "F5");
+}
+
+fn nothing_is_dragged_over_a_password_manager() {
+    let mut desk = Desk::with_window(&["--at", "100,100", "--plain", "--class", "KeePassXC"]);
+    let refused = |done: Result<(), OpError>| match done {
+        Err(OpError::ProtectedApp { reason, .. }) => reason,
+        other => panic!("{other:?}"),
+    };
+    let pointer = |desk: &Desk| {
+        let place = desk.display.command("xdotool").arg("getmouselocation").output().unwrap().stdout;
+        String::from_utf8(place).unwrap().split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+
+    // Whatever ends the drag lets go of the button where the pointer is.
+    desk.run(InputOp::Down { at: at(50, 50), button: Button::Left }).unwrap();
+    assert_eq!(refused(desk.run(InputOp::Move { at: at(150, 160) })), "password_manager");
+    assert_eq!(pointer(&desk), "x:50 y:50");
+    desk.run(InputOp::Down { at: at(50, 50), button: Button::Left }).unwrap();
+    let scroll = InputOp::Scroll { at: Some(at(150, 160)), direction: Direction::Up, amount: 1, modifiers: vec![] };
+    assert_eq!(refused(desk.run(scroll)), "password_manager");
+    assert_eq!(pointer(&desk), "x:50 y:50");
+    assert_eq!(refused(desk.run(drag(vec![at(50, 150), at(790, 150)]))), "password_manager");
+    assert!(pointer(&desk).starts_with("x:7") || pointer(&desk).starts_with("x:9"), "{}", pointer(&desk));
+
+    // Without a button the pointer goes where it likes.
+    desk.run(InputOp::Move { at: at(150, 160) }).unwrap();
+    desk.run(drag(vec![at(50, 50), at(90, 90)])).unwrap();
+    let heard = desk.recorder.ask("mark").unwrap();
+    assert!(heard.iter().all(|event| short(event).is_none()), "{heard:?}");
+}
+
+fn a_text_without_a_window_is_an_error() {
+    let mut desk = Desk::with_window(&["--at", "100,100", "--plain"]);
+    desk.run(text("x")).unwrap();
+    desk.recorder.ask("quit").unwrap();
+
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    let told = loop {
+        match desk.run(text("x")) {
+            Ok(()) if std::time::Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),
+            told => break told,
+        }
+    };
+    assert!(
+        matches!(&told, Err(OpError::Unsupported { feature, why })
+        if feature == "input.type" && why.contains("no window has the keyboard")),
+        "{told:?}"
+    );
+    desk.run(key("ctrl+a")).unwrap();
 }
 
 fn a_lost_display_ends_the_operation_and_the_next_one_finds_the_new_display() {

@@ -9,12 +9,13 @@
 
 mod kinds;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use drawbridge_core::computer::{Point, Rect};
 use drawbridge_core::{OpError, escape_outside_text, shorten_middle};
-use drawbridge_os::seat::app::Installed;
+use drawbridge_os::seat::app::{Installed, user_can_change};
 use drawbridge_os::seat::presence;
 use drawbridge_os::seat::window::{Owner, SeatWindow, WindowHandle, Windows};
 
@@ -25,6 +26,9 @@ use super::{Inner, Job, Rules, faults};
 
 /// What was seen holds at most so long: a window can change its names without telling anybody.
 const HOLDS: Duration = Duration::from_millis(500);
+
+/// So often it is looked again when something changed meanwhile. Where windows never rest the last look counts.
+const LOOKS: usize = 4;
 
 /// The features that are named when windows cannot be seen, without which nothing can be protected.
 const INPUT: &str = "input";
@@ -47,6 +51,8 @@ pub(super) struct Layer {
 pub(super) struct App {
     /// In small letters.
     names: Vec<String>,
+    /// The file that gave the last of the names, if a file did.
+    named_by: Option<PathBuf>,
     kind: Option<Kind>,
     /// Safe to show.
     shown: String,
@@ -86,7 +92,8 @@ impl App {
         let program = owner.program.as_deref().and_then(|path| path.file_stem()?.to_str());
         let shown = installed.map(|app| &*app.name).or(Some(&*owner.class)).filter(|name| !name.is_empty());
         let shown = shown.or(program).unwrap_or("a window that does not tell whose it is");
-        Self { names, kind, shown: escape_outside_text(&shorten_middle(shown, MAX_NAME_CHARS)) }
+        let named_by = installed.and_then(|app| app.file.clone());
+        Self { names, named_by, kind, shown: escape_outside_text(&shorten_middle(shown, MAX_NAME_CHARS)) }
     }
 
     /// Refuses an app that may not be seen.
@@ -110,13 +117,13 @@ impl App {
                 );
             }
             Some(Kind::Lock) => return refused("lock_screen", "the screen is locked; the person has to unlock it"),
-            Some(Kind::Terminal) | None => {}
+            Some(Kind::Terminal | Kind::Starter) | None => {}
         }
         if kinds::is_listed(&self.names, &rules.never_apps) {
             return refused("excluded", "the person keeps it from agents; they can change that in the settings");
         }
         match &rules.only_apps {
-            Some(only) if !kinds::is_listed(&self.names, only) => refused(
+            Some(only) if !kinds::is_listed(self.sure_names(), only) => refused(
                 "not_listed",
                 "the person allows certain apps alone and this is none of them; they can add it in the settings",
             ),
@@ -127,7 +134,7 @@ impl App {
     /// Refuses an app that may not be clicked or typed into.
     pub(super) fn may_use(&self, rules: &Rules) -> Result<(), OpError> {
         self.may_see(rules)?;
-        if self.kind == Some(Kind::Terminal) && !rules.terminals {
+        if matches!(self.kind, Some(Kind::Terminal | Kind::Starter)) && !rules.terminals {
             return Err(OpError::ProtectedApp {
                 app: self.shown.clone(),
                 reason: "terminal",
@@ -137,6 +144,14 @@ impl App {
             });
         }
         Ok(())
+    }
+
+    /// Its names without one that whoever may write to the person's folders could have given it.
+    fn sure_names(&self) -> &[String] {
+        match &self.named_by {
+            Some(file) if user_can_change(file) => self.names.split_last().map_or(&[], |(_, rest)| rest),
+            Some(_) | None => &self.names,
+        }
     }
 
     /// Tells whether one of its names is this one.
@@ -174,28 +189,53 @@ pub(super) fn may_touch(inner: &Inner, job: &Job, at: Point) -> Result<(), OpErr
     let seen = seen(inner, &*windows, INPUT)?;
     no_lock(inner, &seen)?;
     let told = |fault| faults::met(&inner.seats, INPUT, fault);
-    match windows.at(at).map_err(told)? {
-        Some(window) => match seen.find(&window) {
-            Some(known) => known.app.may_use(&job.rules),
-            None => known(inner, window).app.may_use(&job.rules),
-        },
-        None => desktop(&job.rules),
+    let mut mark = seen.mark;
+    for _ in 0..LOOKS {
+        match windows.at(at).map_err(told)? {
+            Some(window) => match seen.find(&window) {
+                Some(known) => known.app.may_use(&job.rules),
+                None => known(inner, window).app.may_use(&job.rules),
+            },
+            None => desktop(&job.rules),
+        }?;
+        // The look took a few questions; only the time of this one is left for a window to come in between.
+        let now = windows.mark().map_err(told)?;
+        if std::mem::replace(&mut mark, now) == now {
+            break;
+        }
     }
+    Ok(())
 }
 
 /// Refuses to type when a window that may get it is protected. One round trip as long as nothing changes.
 pub(super) fn may_type(inner: &Inner, job: &Job) -> Result<(), OpError> {
+    typed_into(inner, job).map(drop)
+}
+
+/// Refuses to write a text when no window would get it: keys without a window go to the desktop, which may do something with a chord
+/// and loses letters. As [`may_type`] otherwise.
+pub(super) fn may_write(inner: &Inner, job: &Job) -> Result<(), OpError> {
+    if typed_into(inner, job)? {
+        return Ok(());
+    }
+    let why = "no window has the keyboard, so the text would go nowhere; focus a window or click into it first";
+    Err(OpError::Unsupported { feature: "input.type".to_owned(), why: why.to_owned() })
+}
+
+/// As [`may_type`]; tells whether any window gets it.
+fn typed_into(inner: &Inner, job: &Job) -> Result<bool, OpError> {
     let seen = seen(inner, &*windows(inner, INPUT)?, INPUT)?;
     no_lock(inner, &seen)?;
-    // It can take the keyboard for itself, which nobody else can see.
-    let prompt = seen.windows.iter().find(|known| known.window.visible && known.app.kind == Some(Kind::Prompt));
-    if let Some(prompt) = prompt {
-        return prompt.app.may_see(&job.rules);
+    // They can take the keyboard for themselves, which nobody else can see.
+    let takes = |known: &&Known| known.window.visible && matches!(known.app.kind, Some(Kind::Prompt | Kind::Starter));
+    let mut taking = seen.windows.iter().filter(takes).peekable();
+    if taking.peek().is_some() {
+        return taking.try_for_each(|known| known.app.may_use(&job.rules)).map(|()| true);
     }
     if seen.keyboard.is_empty() {
-        return desktop(&job.rules);
+        return desktop(&job.rules).map(|()| false);
     }
-    seen.keyboard.iter().try_for_each(|known| known.app.may_use(&job.rules))
+    seen.keyboard.iter().try_for_each(|known| known.app.may_use(&job.rules)).map(|()| true)
 }
 
 /// Tells whether what is typed goes to a terminal.
@@ -267,11 +307,20 @@ fn seen(inner: &Inner, windows: &dyn Windows, feature: &str) -> Result<Arc<Seen>
     {
         return Ok(seen.clone());
     }
-    let all = windows.all().map_err(told)?;
-    let keyboard = windows.keyboard().map_err(told)?;
     let look = |windows: Vec<SeatWindow>| windows.into_iter().map(|window| known(inner, window)).collect();
-    let seen = Arc::new(Seen { mark, at: now, windows: look(all), keyboard: look(keyboard) });
-    Ok(last.insert(seen).clone())
+    let mut mark = mark;
+    let mut looks = 1;
+    loop {
+        let all = windows.all().map_err(told)?;
+        let keyboard = windows.keyboard().map_err(told)?;
+        // What changed while it was looked at is looked at again.
+        let after = windows.mark().map_err(told)?;
+        if looks == LOOKS || std::mem::replace(&mut mark, after) == after {
+            let seen = Arc::new(Seen { mark, at: now, windows: look(all), keyboard: look(keyboard) });
+            return Ok(last.insert(seen).clone());
+        }
+        looks += 1;
+    }
 }
 
 #[cfg(test)]

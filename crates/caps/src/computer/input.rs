@@ -74,7 +74,12 @@ impl Drop for LettingGo<'_> {
 }
 
 impl Hands<'_> {
+    /// Moves the pointer. With a button down that is a drag, which ends wherever the button is let go, on whatever way: so it goes only
+    /// where it may be let go.
     fn move_to(&self, at: Point) -> Result<(), OpError> {
+        if !self.input.held().buttons.is_empty() {
+            guard::may_touch(self.inner, self.job, at)?;
+        }
         self.input.move_to(at).map_err(|fault| self.told(fault))
     }
 

@@ -200,6 +200,58 @@ fn nothing_is_typed_anywhere_while_the_system_asks_for_a_secret() {
 }
 
 #[test]
+fn what_starts_a_typed_command_counts_as_a_terminal_wherever_the_keyboard_is() {
+    let rig = Rig::managed();
+    let _notes = rig.record("Notes", "Alpha", "0,0");
+    let _starter = rig.record("run", "Rofi", "450,300");
+    rig.display.run("wmctrl", &["-a", "Notes"]).unwrap();
+    rig.until(|windows| windows.iter().any(|window| window.title == "Notes" && window.focused).then_some(()));
+
+    assert_eq!(rig.types(&Rules::default()), "terminal");
+    assert_eq!(rig.touch(&Rules::default(), 500, 350), "terminal");
+    assert_eq!(rig.types(&Rules { terminals: true, ..Rules::default() }), "allowed");
+}
+
+#[test]
+fn a_text_needs_a_window_and_a_chord_does_not() {
+    let rig = Rig::managed();
+    let written = |rules: &Rules| may_write(rig.inner(), &job(rules.clone()));
+
+    assert!(matches!(written(&Rules::default()),
+        Err(OpError::Unsupported { feature, why }) if feature == "input.type" && why.contains("no window has the keyboard")));
+    assert_eq!(refused(written(&only(&["alpha"]))), "not_listed");
+    assert_eq!(rig.types(&Rules::default()), "allowed");
+
+    let _notes = rig.record("Notes", "Alpha", "0,0");
+    assert_eq!(refused(written(&Rules::default())), "allowed");
+}
+
+#[test]
+fn an_entry_that_can_be_written_makes_no_window_a_listed_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("notes.desktop");
+    std::fs::write(&entry, "x").unwrap();
+    let installed = Installed {
+        id: "notes".to_owned(),
+        name: "Notes".to_owned(),
+        program: None,
+        words: Vec::new(),
+        in_terminal: false,
+        listed: true,
+        window_class: Some("Chat".to_owned()),
+        file: Some(entry.clone()),
+    };
+    let owner = Owner { pid: None, started: None, class: "Chat".to_owned(), instance: String::new(), program: None };
+    for (mode, meant) in [(0o644, "allowed"), (0o666, "not_listed")] {
+        std::fs::set_permissions(&entry, std::fs::Permissions::from_mode(mode)).unwrap();
+        let app = App::of(&owner, Some(&installed));
+        assert_eq!(refused(app.may_see(&only(&["notes"]))), meant);
+        assert_eq!(refused(app.may_see(&only(&["chat"]))), "allowed");
+    }
+}
+
+#[test]
 fn a_lock_in_sight_stops_everything_until_it_is_gone() {
     let rig = Rig::managed();
     let _notes = rig.record("Notes", "Alpha", "0,0");

@@ -21,6 +21,8 @@ pub(in super::super) enum Kind {
     Lock,
     /// Takes commands.
     Terminal,
+    /// Starts what is typed. It may take the keyboard without showing that.
+    Starter,
 }
 
 const OWN: &[&str] = &["drawbridge", "drawbridge-desktop", "net.drawbridge.desktop"];
@@ -257,6 +259,25 @@ const TERMINALS: &[&str] = &[
     "yakuake",
 ];
 
+const STARTERS: &[&str] = &[
+    "albert",
+    "bemenu*",
+    "dmenu*",
+    "fuzzel",
+    "gmrun",
+    "krunner",
+    "org.kde.krunner",
+    "kupfer*",
+    "lxqt-runner",
+    "rofi*",
+    "synapse",
+    "tofi*",
+    "ulauncher*",
+    "wofi",
+    "xfce4-appfinder",
+    "xfrun4",
+];
+
 /// Tells whether a name is meant by another one, which may hold one `*`.
 pub(in super::super) fn is_named(name: &str, wanted: &str) -> bool {
     matches(&name.to_lowercase(), &wanted.to_lowercase())
@@ -294,6 +315,8 @@ pub(in super::super) fn of_names(names: &[String]) -> Option<Kind> {
         Some(Kind::Passwords)
     } else if any(TERMINALS) {
         Some(Kind::Terminal)
+    } else if any(STARTERS) {
+        Some(Kind::Starter)
     } else {
         None
     }

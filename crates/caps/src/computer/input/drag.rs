@@ -47,7 +47,7 @@ impl Hands<'_> {
         for (point, number) in way.iter().skip(1).zip(1_u32..) {
             let due = whole.mul_f64(f64::from(number) / f64::from(steps.max(1)));
             self.wait(due.saturating_sub(began.elapsed()), &mut || Ok(()))?;
-            self.input.move_to(*point).map_err(|fault| self.told(fault))?;
+            self.move_to(*point)?;
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ impl Hands<'_> {
     fn paste(&self, text: &str, preserve: bool, total: usize) -> Result<(), OpError> {
         let mut pressed = false;
         let pasted = clipboard::paste(self.inner, text, preserve, self.job, &mut || {
-            guard::may_type(self.inner, self.job)?;
+            guard::may_write(self.inner, self.job)?;
             let mut chord = self.pressing();
             chord.modifiers(&[self.paste_modifier()])?;
             pressed = true;
@@ -54,7 +54,7 @@ impl Hands<'_> {
     fn type_text(&self, text: &str, total: usize) -> Result<(), OpError> {
         let mut reason = None;
         let done = self.input.type_text(text, &mut |_| {
-            let fine = self.go_on().and_then(|()| guard::may_type(self.inner, self.job));
+            let fine = self.go_on().and_then(|()| guard::may_write(self.inner, self.job));
             fine.map_err(|why| reason = Some(why)).is_ok()
         });
         let (typed, reason) = match done {
