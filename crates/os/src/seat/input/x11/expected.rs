@@ -1,6 +1,7 @@
 //! Which events on the display are our own.
 //!
-//! What we send comes back as raw events in the order in which it was sent. Other programs can send through XTEST as well (a remote
+//! What we send comes back as raw events in the order in which it was sent, keys and pointer each for themselves: a window manager
+//! that looks at a click first holds the pointer meanwhile, and the keys go on. Other programs can send through XTEST as well (a remote
 //! desktop does), on the same virtual device, so the device says nothing. If a person's event is taken for ours because it is equal,
 //! ours is left over and counts as the person's: the answer is right all the same.
 
@@ -32,6 +33,12 @@ pub(super) enum Act {
     Motion,
 }
 
+impl Act {
+    const fn is_key(self) -> bool {
+        matches!(self, Self::Key { .. })
+    }
+}
+
 /// What was sent and has not come back yet.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
@@ -53,8 +60,12 @@ impl Expected {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = |at: &Instant| now.saturating_duration_since(*at) <= STALE;
         match sent.iter().position(|(ours, at)| *ours == act && fresh(at)) {
-            // Those before it changed nothing and do not come back any more.
-            Some(place) => sent.drain(..=place).count() > 0,
+            Some(place) => {
+                // Those before it changed nothing and do not come back any more.
+                let mut number = 0..;
+                sent.retain(|(ours, _)| number.next() > Some(place) || ours.is_key() != act.is_key());
+                true
+            }
             None => false,
         }
     }
@@ -80,10 +91,23 @@ mod tests {
     #[test]
     fn what_the_server_left_out_hides_nobody() {
         let (expected, now) = (Expected::default(), Instant::now());
-        [A_UP, Act::Motion].into_iter().for_each(|act| expected.sent(act, now));
+        let up = Act::Button { number: 1, down: false };
+        [up, Act::Motion].into_iter().for_each(|act| expected.sent(act, now));
 
         assert!(expected.is_ours(Act::Motion, now));
-        assert!(!expected.is_ours(A_UP, now), "it was sent before the motion, which has come back");
+        assert!(!expected.is_ours(up, now), "it was sent before the motion, which has come back");
+    }
+
+    #[test]
+    fn keys_overtake_a_pointer_that_is_held() {
+        let (expected, now) = (Expected::default(), Instant::now());
+        let button = |down| Act::Button { number: 1, down };
+        [button(true), button(false), A_DOWN, A_UP, Act::Motion].into_iter().for_each(|act| expected.sent(act, now));
+
+        for act in [button(true), A_DOWN, A_UP, button(false), Act::Motion] {
+            assert!(expected.is_ours(act, now), "{act:?}");
+        }
+        assert!(expected.sent.lock().unwrap().is_empty());
     }
 
     #[test]
