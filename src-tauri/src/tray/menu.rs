@@ -4,6 +4,9 @@
 //! are left out on purpose: a question can be denied here but not allowed, since a menu shows too little of it, and
 //! commands can be confined but not let loose.
 //!
+//! Its lines are drawn and clicked in the desktop's own panel, which no agent is kept from. So while one could use the screen, what
+//! gives agents more is done in the window, which they can neither see nor use.
+//!
 //! A line never changes from one act to its opposite in its place: a click on a menu that is just changing must not do
 //! the reverse of what was read. That is why Raise and Lower are two lines and chats are in the order of their folders.
 
@@ -341,7 +344,11 @@ fn power(snapshot: &Snapshot, power: &PowerView, language: Language) -> Line {
         let beyond = most.and_then(|most| MODES.iter().position(|(mode, _)| *mode == most));
         lines.extend(MODES.iter().take(beyond.map_or(MODES.len(), |last| last + 1)).map(|(mode, word)| {
             let action = Action::SetPower(power.power.clone(), (*mode).to_owned());
-            Line::Check(word.text(language).to_owned(), power.mode == *mode, action)
+            let mode_name = word.text(language);
+            if only_in_window(snapshot, &action) {
+                return Line::Check(say(language, Word::ModeInWindow, &[("mode", mode_name)]), false, Action::Open);
+            }
+            Line::Check(mode_name.to_owned(), power.mode == *mode, action)
         }));
     }
     let mode =
@@ -350,6 +357,18 @@ fn power(snapshot: &Snapshot, power: &PowerView, language: Language) -> Line {
         say(language, Word::PowerLine, &[("power", power_name(&power.power, language)), ("mode", mode)]),
         lines,
     )
+}
+
+/// Tells whether an action would give agents more while one of them could have clicked it by itself.
+pub(super) fn only_in_window(snapshot: &Snapshot, action: &Action) -> bool {
+    const SCREEN: &str = "computer_use";
+    let place = |wanted: &str| MODES.iter().position(|(mode, _)| *mode == wanted);
+    let uses = |power: &str, mode: &str| power == SCREEN && mode != "off";
+    let by_all = snapshot.powers.iter().any(|power| uses(&power.power, &power.mode));
+    let by_one = snapshot.chats.iter().flat_map(|chat| &chat.modes).any(|own| uses(&own.power, &own.mode));
+    let Action::SetPower(name, mode) = action else { return false };
+    let now = snapshot.powers.iter().find(|power| power.power == *name).and_then(|power| place(&power.mode));
+    (by_all || by_one) && place(mode) > now
 }
 
 fn power_name(power: &str, language: Language) -> &str {

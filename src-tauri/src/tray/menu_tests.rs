@@ -1,5 +1,6 @@
 use drawbridge_engine::view::{
-    AccountView, ActivityRow, AuditView, CeilingView, GateView, LinkView, Notice, ScreenUseView, ScreenView,
+    AccountView, ActivityRow, AuditView, CeilingView, ChatModeView, GateView, LinkView, Notice, ScreenUseView,
+    ScreenView,
 };
 
 use super::*;
@@ -244,6 +245,29 @@ fn powers_show_their_modes_and_what_this_version_cannot_do_is_left_out() {
     );
     let Line::Submenu(_, attach) = &submenu(&menu, "Rechte")[1] else { panic!("no lines") };
     assert_eq!(attach, &[Line::Status("Abgeschaltet durch system configuration".to_owned())]);
+}
+
+#[test]
+fn while_an_agent_can_click_what_gives_more_is_done_in_the_window() {
+    let with = |mode: &str, chat: ChatView| {
+        let powers = vec![power_row("shell", "ask_each_time"), power_row("computer_use", mode)];
+        english(&Snapshot { powers, chats: vec![chat], ..idle() })
+    };
+    let set = |power: &str, mode: &str| Action::SetPower(power.to_owned(), mode.to_owned());
+    let chat = || chat_row("chat-1", "/home/ada/notes", 0);
+    let own = ChatModeView { power: "computer_use".to_owned(), mode: "allowed".to_owned() };
+    let wider = [set("shell", "allowed"), set("shell", "ask_once_per_chat")];
+
+    for menu in [with("allowed", chat()), with("off", ChatView { modes: vec![own], ..chat() })] {
+        let offered = actions(&menu);
+        assert!(wider.iter().all(|action| !offered.contains(action)), "{offered:?}");
+        assert!(offered.contains(&set("shell", "off")) && offered.contains(&set("shell", "ask_each_time")));
+        let Line::Submenu(_, shell) = &submenu(&menu, "Powers")[0] else { panic!("no modes") };
+        assert!(shell.contains(&Line::Check("Allowed (in the window…)".to_owned(), false, Action::Open)), "{shell:?}");
+    }
+    let nobody = with("off", chat());
+    assert!(wider.iter().all(|action| actions(&nobody).contains(action)));
+    assert!(actions(&nobody).contains(&set("computer_use", "allowed")), "the person switches it on");
 }
 
 #[test]

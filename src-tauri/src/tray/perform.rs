@@ -7,7 +7,7 @@ use drawbridge_engine::{Command, CommandError, EngineHandle, Reply};
 use tauri::{AppHandle, Manager};
 use tokio::sync::Notify;
 
-use super::menu::Action;
+use super::menu::{Action, only_in_window};
 use crate::words::{Language, Word};
 use crate::{around, dialogs, notify, outside, shell, window};
 
@@ -31,6 +31,11 @@ pub(crate) fn performer(app: AppHandle, redraw: Arc<Notify>) -> impl Fn(Action) 
 async fn perform(app: &AppHandle, action: Action) -> Result<(), CommandError> {
     let engine = app.state::<EngineHandle>().inner().clone();
     let command = match action {
+        // Said by a menu that was drawn before an agent could use the screen.
+        action if only_in_window(&engine.snapshot(), &action) => {
+            window::open(app);
+            return Ok(());
+        }
         Action::Open => {
             window::open(app);
             return Ok(());

@@ -108,6 +108,7 @@ words! {
     ModeAskEachTime: "Ask each time", "Jedes Mal fragen";
     ModeAskOncePerChat: "Ask once per chat", "Einmal je Chat fragen";
     ModeAllowed: "Allowed", "Erlaubt";
+    ModeInWindow: "{mode} (in the window…)", "{mode} (im Fenster…)";
     Locked: "Switched off by {who}", "Abgeschaltet durch {who}";
     ShellConfined: "Commands are confined", "Befehle sind eingesperrt";
     ShellFull: "Commands can do everything you can", "Befehle können alles, was Sie können";
