@@ -173,6 +173,19 @@ impl Computer {
         self.inner.seats.release_all();
     }
 
+    /// The same, once the operation that uses the seat has ended.
+    pub async fn release_in_turn(&self) {
+        let turn = self.turn.clone().lock_owned().await;
+        let inner = self.inner.clone();
+        let released = tokio::task::spawn_blocking(move || {
+            inner.seats.release_all();
+            drop(turn);
+        });
+        if let Err(fault) = released.await {
+            tracing::warn!(%fault, "what was held down was not released properly");
+        }
+    }
+
     /// Finds what an app to start is at this moment, for a question. Blocks.
     ///
     /// # Errors

@@ -241,7 +241,15 @@ impl Screen {
 
     /// Releases what a chat may have left held down: its link ends.
     pub(crate) async fn link_ends(&self, session: &SessionId) {
-        if self.may_hold().contains(session) {
+        if !self.may_hold().contains(session) {
+            return;
+        }
+        if self.in_use.is_another_acting(session) {
+            // What that one holds would go as well: a letter would lose its shift, a drag its button. What is held for long is let go by
+            // itself meanwhile.
+            let computer = self.computer.clone();
+            tokio::spawn(async move { computer.release_in_turn().await });
+        } else {
             self.release().await;
         }
     }

@@ -5,6 +5,8 @@
 
 mod rig;
 
+use std::time::{Duration, Instant};
+
 use drawbridge_core::{Power, PowerMode};
 use drawbridge_engine::Command;
 use drawbridge_engine::view::LinkState;
@@ -17,10 +19,41 @@ use serde_json::json;
 scenarios! {
     first: drawbridge_os::helper::run_if_asked;
     what_is_held_down_is_let_go_with_a_raise_and_with_the_end_of_a_chat,
+    the_end_of_a_chat_takes_nothing_out_of_the_hand_of_another,
 }
 
 fn what_is_held_down_is_let_go_with_a_raise_and_with_the_end_of_a_chat() {
     tokio::runtime::Runtime::new().unwrap().block_on(let_go());
+}
+
+fn the_end_of_a_chat_takes_nothing_out_of_the_hand_of_another() {
+    tokio::runtime::Runtime::new().unwrap().block_on(hand_of_another());
+}
+
+async fn hand_of_another() {
+    let mut display = Display::start(640, 480).unwrap();
+    display.manage_windows().unwrap();
+    let wish = Wish::headless().on(Seat::x11(display.name())).with(Power::ComputerUse, PowerMode::Allowed);
+    let rig = Rig::start(wish).await;
+    let (ends, _) = rig.chat_in("ends").await;
+    let (stays, _) = rig.chat_in("stays").await;
+    let mut window = display.record(&["--plain", "--at", "0,0", "--size", "400,300"]).unwrap();
+    rig.ask(&ends, "INPUT_ACTION", json!({"action": "mouse_move", "coordinate": [50, 60]})).await.unwrap();
+
+    let held = Duration::from_millis(1500);
+    let began = Instant::now();
+    let hold = json!({"action": "drag", "path": [[20, 20], [200, 200]], "duration_ms": held.as_millis()});
+    let (dragged, ()) = tokio::join!(rig.ask(&stays, "INPUT_ACTION", hold), async {
+        tokio::time::sleep(held / 3).await;
+        rig.handle.send(Command::Detach { session_id: ends.clone() }).await.unwrap();
+    });
+
+    dragged.unwrap();
+    assert!(began.elapsed() >= held);
+    let seen = window.until(|event| event["event"] == "button_up").unwrap();
+    let up = seen.last().unwrap();
+    assert_eq!((&up["x"], &up["y"]), (&json!(200), &json!(200)), "{up}");
+    rig.assert_no_faults();
 }
 
 async fn let_go() {

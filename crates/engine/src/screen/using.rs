@@ -39,18 +39,21 @@ pub(super) struct InUse {
     board: Arc<Board>,
     clock: Arc<dyn Clock>,
     now: Mutex<Option<Use>>,
+    /// The chat whose operation uses pointer or keyboard at this moment.
+    acting: Mutex<Option<SessionId>>,
 }
 
 /// An operation that sees or touches the screen. It has ended when this is dropped, and did nothing unless [`Using::done`] said so.
 pub(crate) struct Using {
     of: Arc<InUse>,
+    acts: bool,
     picture: bool,
     act: bool,
 }
 
 impl InUse {
     pub(super) fn new(computer: Computer, board: Arc<Board>, clock: Arc<dyn Clock>) -> Self {
-        Self { computer, board, clock, now: Mutex::new(None) }
+        Self { computer, board, clock, now: Mutex::new(None), acting: Mutex::new(None) }
     }
 
     /// Notes that an operation begins, if it sees or touches the screen.
@@ -74,7 +77,16 @@ impl InUse {
             one.running += 1;
         }
         me.board.touch();
-        Some(Using { of: me.clone(), picture: false, act: false })
+        let acts = matches!(op, ComputerOp::Input(_));
+        if acts {
+            *me.acting() = session.cloned();
+        }
+        Some(Using { of: me.clone(), acts, picture: false, act: false })
+    }
+
+    /// Tells whether an operation of another chat uses pointer or keyboard at this moment.
+    pub(super) fn is_another_acting(&self, session: &SessionId) -> bool {
+        self.acting().as_ref().is_some_and(|acting| acting != session)
     }
 
     /// Ends it at once.
@@ -148,6 +160,10 @@ impl InUse {
         (!over).then_some(next)
     }
 
+    fn acting(&self) -> MutexGuard<'_, Option<SessionId>> {
+        self.acting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Use>> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -170,6 +186,9 @@ impl Using {
 
 impl Drop for Using {
     fn drop(&mut self) {
+        if self.acts {
+            *self.of.acting() = None;
+        }
         InUse::ended(&self.of, self.picture, self.act);
     }
 }
