@@ -106,7 +106,8 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         verb: AuditVerb,
     },
-    /// Looks at everything that Drawbridge needs and says how to mend what is missing
+    /// Looks at everything that Drawbridge needs and says how to mend what is missing. Exit 78 where the screen was
+    /// asked for and cannot be had, else 0
     Doctor {
         /// One JSON object
         #[arg(long)]
