@@ -193,6 +193,27 @@ impl Process {
         cpu_of(self.pid)
     }
 
+    /// How often its threads went to sleep so far: after each of these something woke them.
+    pub(crate) fn sleeps(&self) -> anyhow::Result<u64> {
+        let mut sum = 0;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.pid))? {
+            // It may have ended just now.
+            let status = std::fs::read_to_string(thread?.path().join("status")).unwrap_or_default();
+            sum += field(&status, "voluntary_ctxt_switches:").unwrap_or_default();
+        }
+        Ok(sum)
+    }
+
+    /// Number of processes that it has started and that run.
+    pub(crate) fn helpers(&self) -> anyhow::Result<usize> {
+        let mut count = 0;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.pid))? {
+            let children = std::fs::read_to_string(thread?.path().join("children")).unwrap_or_default();
+            count += children.split_whitespace().count();
+        }
+        Ok(count)
+    }
+
     /// Asks it to end and waits.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").args(["-TERM", &self.pid.to_string()]).status()?;

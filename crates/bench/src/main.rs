@@ -19,6 +19,10 @@ use figures::{command, growth, idle, package, raise, screen, start, window, wire
 use table::Table;
 
 fn main() -> ExitCode {
+    // Keys that this program presses itself have a watchdog, which is this program once more.
+    if let Some(code) = drawbridge_os::helper::run_if_asked() {
+        return code;
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         // As the engine has it, so that the limit is that of the wire and not of another runtime.
