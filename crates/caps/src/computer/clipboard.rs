@@ -39,7 +39,7 @@ pub(super) fn read(inner: &Inner, job: &Job) -> Result<Outcome, OpError> {
     let Found { look, text } = found;
     let text = text.ok_or_else(|| no_text(&look))?;
     if job.rules.clipboard == ClipboardRule::OwnText {
-        inner.own_text.same(&text, inner.clock.now())?;
+        inner.own_text.same(job.session.as_ref(), &text, inner.clock.now())?;
     }
     job.go_on()?;
     Ok(Outcome::Clipboard(text))
@@ -53,7 +53,7 @@ pub(super) fn write(inner: &Inner, text: &str, job: &Job) -> Result<Outcome, OpE
     job.go_on()?;
     let clipboard = inner.seats.clipboard().map_err(|fault| told(inner, WRITE, job, fault))?;
     let counter = clipboard.write_text(text).map_err(|fault| told(inner, WRITE, job, fault))?;
-    inner.own_text.wrote(text, counter, inner.clock.now());
+    inner.own_text.wrote(job.session.as_ref(), text, counter, inner.clock.now());
     Ok(Outcome::ClipboardWritten { size_bytes: text.len() as u64 })
 }
 
@@ -82,7 +82,7 @@ fn may_read(inner: &Inner, job: &Job, look: &Look) -> Result<(), OpError> {
     }
     match job.rules.clipboard {
         ClipboardRule::Foreign => Ok(()),
-        ClipboardRule::OwnText => inner.own_text.unchanged(look, inner.clock.now()),
+        ClipboardRule::OwnText => inner.own_text.unchanged(job.session.as_ref(), look, inner.clock.now()),
         ClipboardRule::Off => switched_on(job, READ),
     }
 }

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drawbridge_core::{ManualClock, WallMs};
+use drawbridge_core::{ManualClock, SessionId, WallMs};
 use drawbridge_os::seat::Seat;
 use drawbridge_os::seat::clipboard::KDE_MARK;
 use drawbridge_testkit::display::Display;
@@ -108,6 +108,20 @@ fn switched_off_it_is_not_even_opened() {
         read(&inner, &job(ClipboardRule::Foreign)),
         Err(OpError::Unsupported { why, .. }) if why.contains("the display cannot be reached")
     ));
+}
+
+#[test]
+fn what_one_chat_wrote_is_not_read_by_another() {
+    let rig = Rig::start();
+    let of = |chat: &str| Job { session: Some(SessionId::parse(chat).unwrap()), ..job(ClipboardRule::OwnText) };
+    let read = |chat: &str| super::read(&rig.inner, &of(chat));
+
+    write(&rig.inner, "for this chat alone", &of("chat-1")).unwrap();
+
+    assert_eq!(concealed(read("chat-2")), ClipboardReason::WritebackOnly { age_seconds: None });
+    assert!(matches!(read("chat-1"), Ok(Outcome::Clipboard(text)) if text == "for this chat alone"));
+    write(&rig.inner, "for the other", &of("chat-2")).unwrap();
+    assert_eq!(concealed(read("chat-1")), ClipboardReason::WritebackOnly { age_seconds: None });
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(in super::super) fn paste(
     let before = if preserve { Some(Before::take(inner, job, &clipboard)?) } else { None };
     job.go_on()?;
     let counter = clipboard.write_text(text).map_err(|fault| told(inner, WRITE, job, fault))?;
-    inner.own_text.wrote(text, counter, inner.clock.now());
+    inner.own_text.wrote(job.session.as_ref(), text, counter, inner.clock.now());
     // From here on the clipboard is put back whatever comes.
     let pasted = press(inner, &*clipboard, job, chord);
     let restored = before.map_or(Ok(()), |before| before.put_back(inner, text, job));
