@@ -24,7 +24,7 @@ bench: ui
 	@cargo build --locked --release -p drawbridge-cli -p drawbridge-desktop -p drawbridge-bench
 	@"$(CARGO_TARGET_DIR)/release/drawbridge-bench"
 
-package: export SETUP_FOR := run
+package: export SETUP_FOR := package
 package: ui
 	@scripts/package.sh
 

@@ -5,12 +5,18 @@ cd "$(dirname "$0")/.."
 
 packages=(
   build-essential pkg-config libwebkit2gtk-4.1-dev librsvg2-dev libudev-dev libusb-1.0-0-dev
-  bubblewrap zsh jq inotify-tools
-  xvfb openbox dbus-x11 xdotool imagemagick x11-utils wmctrl webkit2gtk-driver gnome-keyring libsecret-tools dunst libnotify-bin
-  sway wl-clipboard
-  xclip xterm l3afpad x11-xserver-utils x11-xkb-utils gir1.2-gtk-3.0 libglib2.0-bin desktop-file-utils appstream lintian rpm mmdebstrap fish man-db systemd
-  python3-dbusmock python3-gi python3-dbus adwaita-icon-theme hicolor-icon-theme fonts-dejavu-core
+  bubblewrap adwaita-icon-theme hicolor-icon-theme fonts-dejavu-core
 )
+# Whoever only wants to run it needs no second desktop, no packers and no programs to test against.
+if [ "${SETUP_FOR:-}" != run ]; then
+  packages+=(
+    zsh jq inotify-tools
+    xvfb openbox dbus-x11 xdotool imagemagick x11-utils wmctrl webkit2gtk-driver gnome-keyring libsecret-tools dunst libnotify-bin
+    sway wl-clipboard
+    xclip xterm l3afpad x11-xserver-utils x11-xkb-utils gir1.2-gtk-3.0 libglib2.0-bin desktop-file-utils appstream lintian rpm mmdebstrap fish man-db systemd
+    python3-dbusmock python3-gi python3-dbus
+  )
+fi
 if command -v dpkg-query >/dev/null; then
   missing=()
   for package in "${packages[@]}"; do
@@ -39,7 +45,7 @@ if [ ! ui/node_modules/.package-lock.json -nt ui/package-lock.json ]; then
 fi
 
 # Whoever only wants to run it need not wait until the tools of the tests are built.
-if [ "${SETUP_FOR:-}" != run ]; then
+if [ "${SETUP_FOR:-}" != run ] && [ "${SETUP_FOR:-}" != package ]; then
   for tool in cargo-nextest cargo-deny; do
     command -v "$tool" >/dev/null || cargo install --locked --root "$TOOLS" "$tool"
   done
