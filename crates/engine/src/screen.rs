@@ -177,9 +177,15 @@ impl Screen {
     /// Looks again now and then while a desktop may still be starting around this program: a window manager that comes later
     /// adds to what can be done.
     pub(crate) fn round(self: &Arc<Self>) {
-        let lacks = self.found().as_ref().is_some_and(|found| !found.missing.is_empty());
+        let state = self.policy.get();
+        // What the person switched off is not waited for.
+        let hoped_for = |feature: &str| {
+            let power = if feature.starts_with("clipboard") { Power::Clipboard } else { Power::ComputerUse };
+            state.offers_in(power, None)
+        };
+        let lacks = self.found().as_ref().is_some_and(|found| found.missing.iter().any(|(name, _)| hoped_for(name)));
         let left = self.rounds.load(Ordering::SeqCst);
-        if lacks && left > 0 && wanted(&self.policy.get(), None) {
+        if lacks && left > 0 {
             self.rounds.store(left - 1, Ordering::SeqCst);
             self.late.store(true, Ordering::SeqCst);
             self.start_look();
