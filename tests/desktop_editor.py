@@ -9,7 +9,6 @@ import os
 import pathlib
 import subprocess
 import tempfile
-import urllib.request
 
 from desktop_window import Platform, Window, until
 
@@ -36,7 +35,8 @@ def main():
         }
         window = Window(str(programs / "drawbridge-desktop"))
         try:
-            sign_in(window, platform)
+            platform.sign_in(window)
+            allow(window)
             attach(window, platform, folder)
             write_a_letter(window, platform, folder, home)
             audited(state, home)
@@ -45,15 +45,7 @@ def main():
     print("editor: the letter was written, saved, read back and seen")
 
 
-def sign_in(window, platform):
-    window.click("#nav-links")
-    window.click("#sign-in")
-    window.sees("Finish signing in")
-    platform.call("consent", mode="allow")
-    address = until("the sign-in address", lambda: window.script("return document.querySelector('#authorize-url')?.value"))
-    with urllib.request.urlopen(address, timeout=20) as page:
-        page.read()
-    window.sees("No agent has a folder")
+def allow(window):
     for power in ("attach", "computer_use", "clipboard"):
         refused = window.invoke("send", {"command": {"command": "set_power", "power": power, "mode": "allowed"}})
         assert refused is None or "code" not in str(refused), (power, refused)

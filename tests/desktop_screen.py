@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 import threading
 import time
-import urllib.request
 
 from desktop_window import PICTURES, Platform, Tray, Window, until
 
@@ -42,7 +41,8 @@ def main():
         window = Window(str(programs / "drawbridge-desktop"))
         editor = subprocess.Popen(["l3afpad"])
         try:
-            sign_in(window, platform)
+            platform.sign_in(window)
+            window.invoke("send", {"command": {"command": "set_power", "power": "attach", "mode": "allowed"}})
             attach(window, platform, folder)
             story(window, platform, Tray(), editor)
         finally:
@@ -50,18 +50,6 @@ def main():
             editor.wait(timeout=20)
             window.close()
     print("screen: seen, counted and stopped")
-
-
-def sign_in(window, platform):
-    window.click("#nav-links")
-    window.click("#sign-in")
-    window.sees("Finish signing in")
-    platform.call("consent", mode="allow")
-    address = until("the sign-in address", lambda: window.script("return document.querySelector('#authorize-url')?.value"))
-    with urllib.request.urlopen(address, timeout=20) as page:
-        page.read()
-    window.sees("No agent has a folder")
-    window.invoke("send", {"command": {"command": "set_power", "power": "attach", "mode": "allowed"}})
 
 
 def attach(window, platform, folder):

@@ -218,6 +218,17 @@ class Platform:
     def operate(self, chat, kind, **payload):
         return self.call("operate", session_id=chat, type=kind, payload=payload, limit_ms=60000)
 
+    def sign_in(self, window):
+        """Signs the machine in by its window; the browser is played here."""
+        window.click("#nav-links")
+        window.click("#sign-in")
+        window.sees("Finish signing in")
+        self.call("consent", mode="allow")
+        address = until("the sign-in address", lambda: window.script("return document.querySelector('#authorize-url')?.value"))
+        with urllib.request.urlopen(address, timeout=20) as page:
+            page.read()
+        window.sees("No agent has a folder")
+
     def links(self):
         return self.ask("state?max=0")["links"]
 
