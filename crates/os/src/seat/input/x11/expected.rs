@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What was sent this long ago and has not come back never will: the server leaves out what changes nothing.
-const STALE: Duration = Duration::from_secs(2);
+/// What was sent this long ago and has not come back never will: the server leaves out what changes nothing. A window manager that
+/// looks at a click first may hold the pointer for seconds on a busy computer.
+const STALE: Duration = Duration::from_secs(10);
 
 /// One act on the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
