@@ -40,7 +40,7 @@ struct Running {
 pub(super) fn list(inner: &Inner, include_background: bool, job: &Job) -> Result<Outcome, OpError> {
     const FEATURE: &str = "app.list";
     let told = |fault| faults::met(&inner.seats, FEATURE, fault);
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, FEATURE)?;
     let apps = inner.seats.apps().map_err(told)?;
     let windows = match inner.seats.windows() {
         Ok(windows) => windows.all().map_err(told)?,
@@ -102,7 +102,7 @@ fn facts(pid: u32, owner: &Owner, installed: Option<&Installed>, window_count: u
 
 pub(super) fn launch(inner: &Inner, op: &AppLaunchOp, job: &Job) -> Result<Outcome, OpError> {
     let told = |fault| faults::met(&inner.seats, FEATURE, fault);
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, FEATURE)?;
     bounded(&op.args)?;
     let apps = inner.seats.apps().map_err(told)?;
     let chosen = Chosen::of(&*apps, op, &told)?;

@@ -24,7 +24,7 @@ const WRITE: &str = "clipboard.write";
 /// Reads the text, as far as the person's rule lets the agent.
 pub(super) fn read(inner: &Inner, job: &Job) -> Result<Outcome, OpError> {
     switched_on(job, READ)?;
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, READ)?;
     let clipboard = inner.seats.clipboard().map_err(|fault| told(inner, READ, job, fault))?;
     // First without its content, so that what may not be read is not even asked for.
     let look = clipboard.look().map_err(|fault| told(inner, READ, job, fault))?;
@@ -49,7 +49,7 @@ pub(super) fn read(inner: &Inner, job: &Job) -> Result<Outcome, OpError> {
 pub(super) fn write(inner: &Inner, text: &str, job: &Job) -> Result<Outcome, OpError> {
     switched_on(job, WRITE)?;
     fits(text, job)?;
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, WRITE)?;
     job.go_on()?;
     let clipboard = inner.seats.clipboard().map_err(|fault| told(inner, WRITE, job, fault))?;
     let counter = clipboard.write_text(text).map_err(|fault| told(inner, WRITE, job, fault))?;

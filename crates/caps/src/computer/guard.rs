@@ -171,13 +171,13 @@ pub(super) fn known(inner: &Inner, window: SeatWindow) -> Known {
     Known { app: App::of(&window.owner, installed.as_ref()), installed, window }
 }
 
-/// Refuses everything while the screen is locked.
-pub(super) fn unlocked(inner: &Inner) -> Result<(), OpError> {
+/// Refuses everything while the screen is locked. `feature` names the operation in a fault of the display.
+pub(super) fn unlocked(inner: &Inner, feature: &str) -> Result<(), OpError> {
     if presence::locked(inner.seats.seat()) {
         return Err(locked(inner));
     }
     match inner.seats.windows() {
-        Ok(windows) => no_lock(inner, &*seen(inner, &*windows, INPUT)?),
+        Ok(windows) => no_lock(inner, &*seen(inner, &*windows, feature)?),
         // Where windows cannot be seen, the services have said all that can be known.
         Err(_) => Ok(()),
     }

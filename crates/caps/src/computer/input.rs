@@ -30,7 +30,7 @@ const SCROLL_AT_ONCE: u32 = 10;
 pub(super) fn act(inner: &Inner, op: &InputOp, job: &Job) -> Result<Outcome, OpError> {
     let mut letting_go = LettingGo { seats: &inner.seats, wanted: true };
     on_displays(inner, op)?;
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, op.feature())?;
     let hands = Hands::free(inner, job, op.feature())?;
     match op {
         InputOp::Click { at, button, count, modifiers } => hands.click(*at, *button, *count, modifiers),

@@ -36,10 +36,11 @@ impl Shots {
 }
 
 pub(super) fn take(inner: &Inner, op: &ScreenshotOp, job: &Job) -> Result<Outcome, OpError> {
-    guard::unlocked(inner)?;
+    let feature = ComputerOp::Screenshot(op.clone()).feature();
+    guard::unlocked(inner, feature)?;
     let max = inner.settings.lock().unwrap_or_else(PoisonError::into_inner).screenshots_per_minute;
     inner.shots.admit(inner.clock.now(), max)?;
-    let shot = Shot { inner, op, job, feature: ComputerOp::Screenshot(op.clone()).feature() };
+    let shot = Shot { inner, op, job, feature };
     let screen = inner.seats.screen().map_err(|fault| shot.told(fault))?;
     // A display can go away between the list and the picture. The second list is a new one.
     let (frame, taken) = match shot.taken(&*screen) {

@@ -142,7 +142,7 @@ fn new_id() -> Result<String, OpError> {
 pub(super) fn list(inner: &Inner, op: &WindowListOp, job: &Job) -> Result<Outcome, OpError> {
     const FEATURE: &str = "window.list";
     let told = |fault| faults::met(&inner.seats, FEATURE, fault);
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, FEATURE)?;
     let windows = managed(inner, FEATURE)?;
     let space = Space::of(inner.seats.screen().and_then(|screen| screen.monitors()).map_err(told)?);
     let (drawn, elsewhere): (Vec<_>, Vec<_>) =
@@ -194,7 +194,7 @@ fn facts(inner: &Inner, known: Known, monitor: i32, job: &Job) -> Result<WindowF
 
 pub(super) fn focus(inner: &Inner, window_id: &str, raise: bool, job: &Job) -> Result<Outcome, OpError> {
     const FEATURE: &str = "window.focus";
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, FEATURE)?;
     let windows = managed(inner, FEATURE)?;
     let known = verified(inner, window_id, job, FEATURE)?;
     known.app.may_use(&job.rules)?;

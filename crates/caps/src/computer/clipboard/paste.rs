@@ -37,7 +37,7 @@ pub(in super::super) fn paste(
 ) -> Result<(), OpError> {
     switched_on(job, WRITE)?;
     fits(text, job)?;
-    guard::unlocked(inner)?;
+    guard::unlocked(inner, WRITE)?;
     job.go_on()?;
     let clipboard = inner.seats.clipboard().map_err(|fault| told(inner, WRITE, job, fault))?;
     let before = if preserve { Some(Before::take(inner, job, &clipboard)?) } else { None };

@@ -257,7 +257,7 @@ fn a_lock_in_sight_stops_everything_until_it_is_gone() {
     let _notes = rig.record("Notes", "Alpha", "0,0");
     let lock = rig.record("lock", "i3lock", "0,0");
 
-    assert_eq!(refused(unlocked(rig.inner())), "unlocked_session");
+    assert_eq!(refused(unlocked(rig.inner(), INPUT)), "unlocked_session");
     assert_eq!(rig.types(&Rules::default()), "unlocked_session");
     assert_eq!(rig.touch(&Rules::default(), 790, 590), "unlocked_session");
     for op in [
@@ -271,7 +271,7 @@ fn a_lock_in_sight_stops_everything_until_it_is_gone() {
 
     drop(lock);
     rig.until(|windows| windows.iter().all(|window| window.title != "lock").then_some(()));
-    assert_eq!(refused(unlocked(rig.inner())), "allowed");
+    assert_eq!(refused(unlocked(rig.inner(), INPUT)), "allowed");
     assert_eq!(rig.types(&Rules::default()), "allowed");
 }
 

@@ -45,16 +45,14 @@ impl Apps for NativeApps {
     }
 
     fn launch(&self, target: &Target, args: &[String]) -> Result<Option<u32>, SeatFault> {
-        let (mut command, tells_pid) = match target {
-            Target::Program(program) => (Command::new(program), true),
-            Target::Id(_) | Target::Found(_) if cfg!(target_os = "macos") => {
-                let id = if let Target::Found(found) = target {
-                    &found.id
-                } else if let Target::Id(id) = target {
-                    id
-                } else {
-                    ""
-                };
+        let id = match target {
+            Target::Program(_) => None,
+            Target::Id(id) => Some(id),
+            Target::Found(found) => Some(&found.id),
+        };
+        let (mut command, tells_pid) = match (target, id) {
+            (Target::Program(program), _) => (Command::new(program), true),
+            (_, Some(id)) if cfg!(target_os = "macos") => {
                 let mut open = Command::new("/usr/bin/open");
                 open.args(["-b", id]);
                 if !args.is_empty() {
@@ -62,7 +60,7 @@ impl Apps for NativeApps {
                 }
                 (open, false)
             }
-            Target::Id(_) | Target::Found(_) => return Err(SeatFault::Gone),
+            (Target::Id(_) | Target::Found(_), _) => return Err(SeatFault::Gone),
         };
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("DRAWBRIDGE_")) {
