@@ -262,6 +262,20 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         | Command::GateSetAside
         | Command::GateRetry
         | Command::GateAskKeychain
+        | Command::AddModelServer { .. }
+        | Command::RemoveModelServer { .. }
+        | Command::FindModelServers
+        | Command::LookAtModels
+        | Command::TryModel { .. }
+        | Command::TrialText { .. }
+        | Command::StopTrial { .. }
+        | Command::SetPrivacy { .. }
+        | Command::SetPrivacyReview { .. }
+        | Command::LookAtDevices
+        | Command::ShareDevice { .. }
+        // A path, but only of what proves to be a serial port: no dialog lists those.
+        | Command::AddPort { .. }
+        | Command::RemovePort { .. }
         | Command::Explain { .. } => label == MAIN,
         // The program must start again with it, so it has a door of its own. Paths come from a system dialog, never from a page.
         Command::UseAccount { .. }

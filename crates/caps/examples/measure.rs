@@ -54,6 +54,8 @@ impl Rig {
             limits: Limits::default(),
             cancel: CancellationToken::new(),
             shown: None,
+            holder: drawbridge_core::LinkId::new(1),
+            pieces: None,
             computer: None,
         }
     }

@@ -388,7 +388,12 @@ impl Capability for Browser {
             }
             match permit.into_operation() {
                 Operation::Browse(op) => self.list(&op).map(Outcome::Directory),
-                Operation::File(_) | Operation::Command(_) | Operation::Session(_) | Operation::Computer(_) => {
+                Operation::File(_)
+                | Operation::Command(_)
+                | Operation::Session(_)
+                | Operation::Computer(_)
+                | Operation::Model(_)
+                | Operation::Hardware(_) => {
                     Err(OpError::Internal("an operation that is not about folders came to the browser".to_owned()))
                 }
             }

@@ -236,9 +236,12 @@ impl Computer {
         };
         match permit.into_operation() {
             Operation::Computer(op) => self.carry_out(turn, op, job).await,
-            Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => {
-                Err(OpError::Internal("the computer was asked for something else".to_owned()))
-            }
+            Operation::File(_)
+            | Operation::Command(_)
+            | Operation::Browse(_)
+            | Operation::Session(_)
+            | Operation::Model(_)
+            | Operation::Hardware(_) => Err(OpError::Internal("the computer was asked for something else".to_owned())),
         }
     }
 
@@ -307,7 +310,12 @@ impl Capability for Computer {
         Box::pin(async move {
             let turn = match permit.operation() {
                 Operation::Computer(op) => self.turn(op, &ctx.cancel).await?,
-                Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => Turn(None),
+                Operation::File(_)
+                | Operation::Command(_)
+                | Operation::Browse(_)
+                | Operation::Session(_)
+                | Operation::Model(_)
+                | Operation::Hardware(_) => Turn(None),
             };
             self.run_in(turn, permit, ctx).await
         })

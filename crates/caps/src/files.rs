@@ -105,7 +105,11 @@ fn at_once(ctx: &RunCtx, op: &FileOp) -> Option<Outcome> {
     match op {
         FileOp::Read { path, form, offset, length } => content::read_if_cached(ctx, path, *form, *offset, *length),
         FileOp::Stat { path, .. } => stat::stat_if_cached(ctx, path),
-        FileOp::Write { .. } | FileOp::List { .. } | FileOp::Delete { .. } | FileOp::Move { .. } => None,
+        FileOp::Write { .. }
+        | FileOp::List { .. }
+        | FileOp::Delete { .. }
+        | FileOp::Move { .. }
+        | FileOp::Stub { .. } => None,
     }
 }
 
@@ -133,6 +137,7 @@ impl Job {
             }
             FileOp::Delete { path, recursive, missing_ok } => self.delete(&path, recursive, missing_ok),
             FileOp::Move { src, dst, overwrite } => self.rename(&src, &dst, overwrite),
+            FileOp::Stub { .. } => Err(OpError::Internal("a description came to the wrong place".to_owned())),
         }
     }
 

@@ -115,6 +115,8 @@ impl Rig {
             limits: self.limits,
             cancel: self.cancel.clone(),
             shown: None,
+            holder: drawbridge_core::LinkId::new(1),
+            pieces: None,
             computer: None,
         };
         self.runtime.block_on(self.files.run(permit, ctx))

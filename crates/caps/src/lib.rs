@@ -5,16 +5,22 @@
 pub mod browse;
 pub mod computer;
 pub mod files;
+pub mod hardware;
 mod minute;
+pub mod model;
+mod pieces;
+pub mod privacy;
 pub mod shell;
 
 use std::sync::Arc;
 
-use drawbridge_core::{Limits, OpError, Outcome, Power};
+use drawbridge_core::{Limits, LinkId, OpError, Outcome, Power};
 use drawbridge_os::root::{Root, Stamp};
 use drawbridge_policy::Permit;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
+
+pub use pieces::Pieces;
 
 /// What an operation may use while it runs.
 #[derive(Debug, Clone)]
@@ -27,6 +33,10 @@ pub struct RunCtx {
     pub cancel: CancellationToken,
     /// What the person saw when they said yes. The capability does nothing when something else is there by now.
     pub shown: Option<Shown>,
+    /// Who asks: what it opens is held for it alone and closed with it.
+    pub holder: LinkId,
+    /// Where parts of an answer go before its end; none where nobody wants them.
+    pub pieces: Option<Pieces>,
     /// What the person's settings say about computer use; the strictest without it.
     pub computer: Option<computer::Rules>,
 }

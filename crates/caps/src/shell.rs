@@ -238,7 +238,12 @@ impl Capability for Shell {
             let programs = permit.programs().clone();
             match permit.into_operation() {
                 Operation::Command(op) => self.execute(op, &programs, ctx).await,
-                Operation::File(_) | Operation::Browse(_) | Operation::Session(_) | Operation::Computer(_) => {
+                Operation::File(_)
+                | Operation::Browse(_)
+                | Operation::Session(_)
+                | Operation::Computer(_)
+                | Operation::Model(_)
+                | Operation::Hardware(_) => {
                     Err(OpError::Internal("an operation that is no command came to the shell".to_owned()))
                 }
             }

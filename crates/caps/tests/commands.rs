@@ -73,6 +73,8 @@ impl Rig {
             limits: self.limits,
             cancel: self.cancel.clone(),
             shown,
+            holder: drawbridge_core::LinkId::new(1),
+            pieces: None,
             computer: None,
         };
         match self.shell.run(permit, ctx).await? {

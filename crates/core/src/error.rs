@@ -81,6 +81,53 @@ pub struct PayloadFault {
     pub why: String,
 }
 
+/// What can be wrong with a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceFault {
+    /// It is shared and not there now.
+    Absent,
+    /// It was unplugged while it was in use.
+    Unplugged,
+    /// Another program, or another holder here, has it.
+    Busy,
+    /// This user may not open it.
+    Denied,
+    /// It has to be opened first.
+    NotOpen,
+    /// It is open already.
+    AlreadyOpen,
+    /// It cannot do what was asked.
+    Unsupported,
+    /// The device did not answer in time.
+    Timeout,
+    /// It refused what was asked, as USB devices do by a stall.
+    Refused,
+    /// The system cannot share devices of this kind.
+    NoSystem,
+    /// Anything else.
+    Io,
+}
+
+impl DeviceFault {
+    /// Returns the stable name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Unplugged => "unplugged",
+            Self::Busy => "busy",
+            Self::Denied => "permission_denied",
+            Self::NotOpen => "not_open",
+            Self::AlreadyOpen => "already_open",
+            Self::Unsupported => "unsupported",
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::NoSystem => "no_system",
+            Self::Io => "io",
+        }
+    }
+}
+
 /// Why an operation failed or was refused. Messages are lower case and are read by a model: they say what failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpError {
@@ -337,6 +384,61 @@ pub enum OpError {
         /// Why.
         reason: ClipboardReason,
     },
+    /// The model is not among those that can be asked here.
+    #[error("the model {requested} is not available on this computer{}", models(.available))]
+    ModelNotAvailable {
+        /// As the peer wrote it.
+        requested: String,
+        /// Those that can be asked.
+        available: Vec<String>,
+    },
+    /// The back end serves another request and takes no second one.
+    #[error("the local model is busy with another request; try again shortly")]
+    ModelBusy {
+        /// The model asked for.
+        model: String,
+    },
+    /// The back end failed: down, broken off, too slow, or it said so itself.
+    #[error("the local model failed: {why}")]
+    ModelFailed {
+        /// What happened, at most 200 characters; never a prompt or an answer.
+        why: String,
+    },
+    /// A stub that is unknown here, was forgotten, or whose file has changed.
+    #[error("the stub {stub_id} no longer holds: {why}; read the file as a stub again")]
+    StubStale {
+        /// As the peer wrote it.
+        stub_id: String,
+        /// A stable name: `unknown`, `changed`, `gone`.
+        reason: &'static str,
+        /// In plain words.
+        why: &'static str,
+    },
+    /// Contents of files stay on this machine in this chat.
+    #[error(
+        "the person keeps contents of files on this computer in this chat: ask for {path} with mode \"stub\" and put \
+         questions about it to the local model"
+    )]
+    PrivacyMode {
+        /// The file.
+        path: String,
+    },
+    /// A device that the person has not shared, or that does not exist; which of both is not told.
+    #[error("no device named {device} is shared on this computer")]
+    DeviceNotShared {
+        /// As the caller wrote it.
+        device: String,
+    },
+    /// Something about a device.
+    #[error("{device}: {message}")]
+    Device {
+        /// The device.
+        device: String,
+        /// What kind of thing.
+        fault: DeviceFault,
+        /// What happened, what it means and what to do.
+        message: String,
+    },
     /// The audit log cannot be written, so nothing may be done.
     #[error("the audit log cannot be written, so nothing is done")]
     AuditUnavailable,
@@ -370,6 +472,10 @@ const fn bad_path(reason: BadPathReason) -> &'static str {
         BadPathReason::Unresolvable => "cannot be resolved",
         BadPathReason::Stream => "names a stream or device",
     }
+}
+
+fn models(available: &[String]) -> String {
+    if available.is_empty() { String::new() } else { format!("; these are: {}", available.join(", ")) }
 }
 
 fn numbers(monitors: &[i32]) -> String {

@@ -6,15 +6,17 @@
 mod clock;
 pub mod computer;
 mod error;
+pub mod hardware;
 mod id;
 mod limits;
+pub mod model;
 mod operation;
 mod outcome;
 mod power;
 mod shown;
 
 pub use clock::{Clock, ManualClock, SystemClock, WallMs};
-pub use error::{BadPathReason, IoReason, OpError, PayloadFault, RefusalReason};
+pub use error::{BadPathReason, DeviceFault, IoReason, OpError, PayloadFault, RefusalReason};
 pub use id::{ConnectionId, InvalidId, LinkId, PromptId, RequestId, SessionId};
 pub use limits::{FRAME_LIMIT_BYTES, Limits};
 pub use operation::{

@@ -5,6 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::computer::ComputerOp;
+use crate::hardware::HardwareOp;
+use crate::model::ModelOp;
 use crate::{Power, SessionId};
 
 /// One thing a peer asks for.
@@ -20,6 +22,10 @@ pub enum Operation {
     Session(SessionOp),
     /// Use screen, pointer, keyboard, windows, apps or clipboard.
     Computer(ComputerOp),
+    /// Ask the local model.
+    Model(ModelOp),
+    /// Use a device.
+    Hardware(HardwareOp),
 }
 
 impl Operation {
@@ -37,6 +43,8 @@ impl Operation {
                 SessionOp::Detach { .. } => None,
             },
             Self::Computer(op) => Some(op.power()),
+            Self::Model(_) => Some(Power::LocalModel),
+            Self::Hardware(_) => Some(Power::Hardware),
         }
     }
 
@@ -51,6 +59,7 @@ impl Operation {
                 FileOp::List { .. } => "FILE_LIST",
                 FileOp::Delete { .. } => "FILE_DELETE",
                 FileOp::Move { .. } => "FILE_MOVE",
+                FileOp::Stub { .. } => "FILE_READ_STUB",
             },
             Self::Command(_) => "EXECUTE_COMMAND",
             Self::Browse(_) => "DIRECTORY_LIST",
@@ -61,6 +70,8 @@ impl Operation {
                 SessionOp::Detach { .. } => "DETACH_SESSION",
             },
             Self::Computer(op) => op.name(),
+            Self::Model(op) => op.name(),
+            Self::Hardware(op) => op.name(),
         }
     }
 }
@@ -144,6 +155,11 @@ pub enum FileOp {
         /// Replaces what is at `dst`.
         overwrite: bool,
     },
+    /// Describes a file without its content (privacy mode, spec 13).
+    Stub {
+        /// The path asked for.
+        path: String,
+    },
 }
 
 impl FileOp {
@@ -155,7 +171,8 @@ impl FileOp {
             | Self::Write { path, .. }
             | Self::Stat { path, .. }
             | Self::List { path, .. }
-            | Self::Delete { path, .. } => path,
+            | Self::Delete { path, .. }
+            | Self::Stub { path } => path,
             Self::Move { src, .. } => src,
         }
     }
@@ -165,7 +182,7 @@ impl FileOp {
     pub const fn changes(&self) -> bool {
         match self {
             Self::Write { .. } | Self::Delete { .. } | Self::Move { .. } => true,
-            Self::Read { .. } | Self::Stat { .. } | Self::List { .. } => false,
+            Self::Read { .. } | Self::Stat { .. } | Self::List { .. } | Self::Stub { .. } => false,
         }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::computer::{AppFacts, CursorPlace, DisplayFacts, PermissionState, Picture, WindowFacts};
+use crate::hardware::HardwareOutcome;
+use crate::model::{FileStub, ModelAnswer};
 use crate::{ContentForm, SessionId, WallMs};
 
 /// What came of an operation that succeeded.
@@ -74,6 +76,14 @@ pub enum Outcome {
     },
     /// States of permissions by the names asked for.
     Permissions(BTreeMap<String, PermissionState>),
+    /// A file described without its content.
+    Stub(FileStub),
+    /// The whole answer of the local model to a conversation; never in a log.
+    Completion(ModelAnswer),
+    /// The whole answer of the local model about private files; never in a log.
+    Turn(ModelAnswer),
+    /// What came of an act with a device.
+    Hardware(HardwareOutcome),
 }
 
 /// Shows the kind alone: contents never reach a log (invariant 6).
@@ -99,6 +109,10 @@ impl fmt::Debug for Outcome {
             Self::Clipboard(_) => "Clipboard",
             Self::ClipboardWritten { .. } => "ClipboardWritten",
             Self::Permissions(_) => "Permissions",
+            Self::Stub(_) => "Stub",
+            Self::Completion(_) => "Completion",
+            Self::Turn(_) => "Turn",
+            Self::Hardware(_) => "Hardware",
         })
     }
 }

@@ -8,12 +8,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use drawbridge_caps::computer::Turn;
-use drawbridge_caps::{Capability, RunCtx};
+use drawbridge_caps::{Capability, Pieces, RunCtx};
 use drawbridge_core::computer::{ComputerOp, InputOp};
-use drawbridge_core::{Clock, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId, SessionOp};
+use drawbridge_core::model::ModelOp;
+use drawbridge_core::{Clock, FileOp, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId, SessionOp};
 use drawbridge_os::root::{DirectoryIdentity, Root};
 use drawbridge_policy::{Decision, Explanation, Permit, Programs, Rule, Verdict, authorize_resolved, decide};
 use drawbridge_proto::executor::codec::{Reply, ReplyContext};
+use drawbridge_proto::executor::errors::wire_code;
 use drawbridge_store::audit::RecordResult;
 use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,7 +24,9 @@ use tokio_util::sync::CancellationToken;
 use crate::board::Board;
 use crate::consent::Asker;
 use crate::consent::ask::{Desk, Sealed};
+use crate::hardware::Devices;
 use crate::journal::Journal;
+use crate::models::Models;
 use crate::policy_cell::PolicyCell;
 use crate::record::{self, Facts};
 use crate::screen::{Offer, Screen};
@@ -51,6 +55,8 @@ pub(crate) struct Job {
     pub(crate) offer: Arc<Offer>,
     /// The link's ceilings.
     pub(crate) limits: Limits,
+    /// Where parts of the answer go before its end.
+    pub(crate) pieces: Option<Pieces>,
     /// Counts requests of the link that wait for a machine-wide slot.
     pub(crate) queued: Arc<AtomicU32>,
     /// Fires when the link or the request is gone.
@@ -67,6 +73,8 @@ pub(crate) struct Parts {
     pub(crate) files: Arc<dyn Capability>,
     pub(crate) shell: Arc<dyn Capability>,
     pub(crate) screen: Arc<Screen>,
+    pub(crate) models: Arc<Models>,
+    pub(crate) devices: Arc<Devices>,
     pub(crate) browser: Arc<dyn Capability>,
     pub(crate) sessions: Arc<Sessions>,
 }
@@ -90,10 +98,43 @@ impl Dispatcher {
 
     /// Carries out one job. None means that it was cancelled and nobody waits for a reply any more.
     pub(crate) async fn run(&self, job: Job) -> Option<Reply> {
-        let started = self.parts.clock.now();
         let context = ReplyContext::of(&job.operation);
         let (request, limits, cancel) = (job.request.clone(), job.limits, job.cancel.clone());
-        let mut facts = record::facts(&job.operation, limits.command_timeout.as_secs());
+        let encode = |result: Result<&Outcome, &OpError>| Reply::encode(&request, &context, &limits, result);
+        let (_, reply) = self
+            .act(job, |result| {
+                let reply = encode(result.as_ref());
+                let code = reply.error_code();
+                (reply, code)
+            })
+            .await;
+        let reply = reply.unwrap_or_else(|| encode(Err(&OpError::AuditUnavailable)));
+        (!cancel.is_cancelled()).then_some(reply)
+    }
+
+    /// Carries out one job that comes from no link, such as the command line: decided, recorded and shown as any other.
+    ///
+    /// # Errors
+    /// As its capability, or why policy refused it.
+    #[expect(dead_code, reason = "not built yet")]
+    pub(crate) async fn run_local(&self, job: Job) -> Result<Outcome, OpError> {
+        let code = |result: &Result<Outcome, OpError>| result.as_ref().err().map(|error| wire_code(error).as_str());
+        match self.act(job, |result| ((), code(result))).await {
+            (result, Some(())) => result,
+            (_, None) => Err(OpError::AuditUnavailable),
+        }
+    }
+
+    /// Decides, runs and records. What `answer` makes of the result, with its error code, is made before the record is written, and is
+    /// none when that could not be written.
+    async fn act<A>(
+        &self,
+        job: Job,
+        answer: impl FnOnce(&Result<Outcome, OpError>) -> (A, Option<&'static str>),
+    ) -> (Result<Outcome, OpError>, Option<A>) {
+        let started = self.parts.clock.now();
+        let request = job.request.clone();
+        let mut facts = record::facts(&job.operation, job.limits.command_timeout.as_secs());
         let session_op = matches!(job.operation, Operation::Session(_));
         if let Operation::Session(op) = &job.operation {
             facts.details.extend(self.parts.sessions.facts_before(op));
@@ -112,21 +153,19 @@ impl Dispatcher {
         if session_op && matches!(result, Ok(Outcome::Attached { .. })) {
             facts.op = "SESSION_ALLOWED_ROOT_SET";
         }
-        let mut reply = Reply::encode(&request, &context, &limits, result.as_ref());
+        let (answer, error_code) = answer(&result);
         let act = Act {
             chat: chat.as_ref(),
             request: &request,
             facts,
             result: &result,
-            error_code: reply.error_code(),
+            error_code,
             duration_ms: u64::try_from(self.parts.clock.now().saturating_duration_since(started).as_millis())
                 .unwrap_or(u64::MAX),
             why: explanation.as_ref().map(WhyView::from),
         };
-        if !self.record(act) {
-            reply = Reply::encode(&request, &context, &limits, Err(&OpError::AuditUnavailable));
-        }
-        (!cancel.is_cancelled()).then_some(reply)
+        let recorded = self.record(act);
+        (result, recorded.then_some(answer))
     }
 
     async fn decide_and_run(
@@ -134,11 +173,24 @@ impl Dispatcher {
         job: Job,
         chat: Option<SessionId>,
     ) -> (Result<Outcome, OpError>, Option<Explanation>) {
-        let mut ctx = RunCtx { root: job.root, limits: job.limits, cancel: job.cancel, shown: None, computer: None };
+        let mut ctx = RunCtx {
+            root: job.root,
+            limits: job.limits,
+            cancel: job.cancel,
+            shown: None,
+            holder: job.link,
+            pieces: job.pieces,
+            computer: None,
+        };
         let on_data_link = job.session.is_some();
         let offered = match &job.operation {
             Operation::Computer(op) => job.offer.check(op),
-            Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Session(_) => Ok(()),
+            Operation::File(_)
+            | Operation::Command(_)
+            | Operation::Browse(_)
+            | Operation::Session(_)
+            | Operation::Model(_)
+            | Operation::Hardware(_) => Ok(()),
         };
         let verdict = self.authorize(job.operation, chat, ctx.root.as_ref()).await;
         let (permit, bound) = match (verdict, offered) {
@@ -193,7 +245,9 @@ impl Dispatcher {
             | Operation::File(_)
             | Operation::Browse(_)
             | Operation::Session(_)
-            | Operation::Computer(_) => Programs::unknown(),
+            | Operation::Computer(_)
+            | Operation::Model(_)
+            | Operation::Hardware(_) => Programs::unknown(),
         };
         authorize_resolved(&self.parts.policy.get(), operation, chat, programs)
     }
@@ -226,6 +280,11 @@ impl Dispatcher {
         let permit = permit.confirm(&self.parts.policy.get())?;
         let _running = self.parts.board.running(permit.operation().power(), permit.session());
         match permit.operation() {
+            Operation::File(FileOp::Stub { .. }) | Operation::Model(ModelOp::Turn(_)) => {
+                self.parts.models.privacy.run(permit, ctx).await
+            }
+            Operation::Model(_) => self.parts.models.model.run(permit, ctx).await,
+            Operation::Hardware(_) => self.parts.devices.hardware.run(permit, ctx).await,
             Operation::File(_) => self.parts.files.run(permit, ctx).await,
             Operation::Command(_) => self.parts.shell.run(permit, ctx).await,
             Operation::Browse(_) => self.parts.browser.run(permit, ctx).await,
@@ -391,7 +450,12 @@ const fn is_wait(operation: &Operation) -> bool {
 fn chat_of(operation: &Operation) -> Option<SessionId> {
     match operation {
         Operation::Session(op) => Some(op.session().clone()),
-        Operation::File(_) | Operation::Command(_) | Operation::Browse(_) | Operation::Computer(_) => None,
+        Operation::File(_)
+        | Operation::Command(_)
+        | Operation::Browse(_)
+        | Operation::Computer(_)
+        | Operation::Model(_)
+        | Operation::Hardware(_) => None,
     }
 }
 

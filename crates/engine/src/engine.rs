@@ -9,8 +9,11 @@ mod answers;
 mod aside;
 mod build;
 mod commands;
+mod devices;
 mod folders;
+mod models;
 mod options;
+mod privacy;
 mod publish;
 mod restore;
 mod rules;
@@ -39,9 +42,11 @@ use crate::accounts::Accounts;
 use crate::board::Board;
 use crate::consent::Broker;
 use crate::handle::{Answer, Command, CommandError, EngineHandle, Reply};
+use crate::hardware::Devices;
 use crate::journal::Journal;
 use crate::link::{self, LinkEnd, LinkHandle, Order, Purpose, Shared};
 use crate::managed::{self, ManagedCell};
+use crate::models::Models;
 use crate::policy_cell::PolicyCell;
 use crate::screen::Screen;
 use crate::sessions::Sessions;
@@ -148,6 +153,8 @@ struct Core {
     shared: Arc<Shared>,
     shell: Arc<Shell>,
     screen: Arc<Screen>,
+    models: Arc<Models>,
+    devices: Arc<Devices>,
     /// What the configuration says; an organisation can lower it while this runs.
     pictures_a_minute: u32,
     open_root: OpenRoot,
@@ -208,6 +215,8 @@ impl Core {
                     }
                 }
                 () = self.screen.grown() => self.renew_links(false),
+                () = self.models.changed() => self.renew_links(false),
+                () = self.devices.changed() => self.renew_links(false),
                 _ = round.tick() => self.go_round().await,
             }
         };
@@ -368,7 +377,8 @@ impl Core {
         self.account.cancel_sign_in();
         self.broker.raise();
         let screen = self.screen.clone();
-        tokio::join!(self.stop_links(), screen.end());
+        let devices = self.devices.clone();
+        tokio::join!(self.stop_links(), screen.end(), devices.stop());
         self.aside.end().await;
         let reason = match exit {
             ExitKind::Stopped => "user",

@@ -9,8 +9,8 @@ use ts_rs::TS;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::view::{
-    ActivityFilter, ActivityRow, ExplainView, PromptAnswer, PromptDetail, RecordView, Snapshot, TrayState, UndoView,
-    VerifyView,
+    ActivityFilter, ActivityRow, ExplainView, ModelServerView, PromptAnswer, PromptDetail, RecordView, Snapshot,
+    TrayState, TrialView, UndoView, VerifyView,
 };
 
 /// What may be asked of a running engine.
@@ -49,6 +49,76 @@ pub enum Command {
     SetClipboardForeign {
         /// Also what others put there.
         on: bool,
+    },
+    /// Lets a server of local models be asked.
+    AddModelServer {
+        /// Its base address.
+        url: String,
+        /// "auto", "ollama" or "openai".
+        api: String,
+        /// It may be on another computer: prompts and private files go there.
+        far: bool,
+        /// Requests it takes at once, 1 to 16.
+        parallel: u32,
+    },
+    /// Takes back what [`Command::AddModelServer`] did.
+    RemoveModelServer {
+        /// Its base address.
+        url: String,
+    },
+    /// Looks for servers of local models at the usual ports of this computer.
+    FindModelServers,
+    /// Asks the servers once more which models they have.
+    LookAtModels,
+    /// Puts a question of the person to a model. Decided as any other.
+    TryModel {
+        /// The model.
+        model: String,
+        /// The question.
+        text: String,
+    },
+    /// Tells how the answer to a try stands.
+    TrialText {
+        /// Its number.
+        #[ts(type = "number")]
+        id: u64,
+    },
+    /// Ends a try.
+    StopTrial {
+        /// Its number.
+        #[ts(type = "number")]
+        id: u64,
+    },
+    /// Keeps contents of files here, in one chat or in all for which nothing else is said.
+    SetPrivacy {
+        /// The chat; none means all.
+        session_id: Option<String>,
+        /// Kept here. None takes back what was said for a chat.
+        on: Option<bool>,
+    },
+    /// Lets the person read what a model answers about private files before it leaves.
+    SetPrivacyReview {
+        /// They do.
+        on: bool,
+    },
+    /// Looks once more which devices are there, also while the power is off.
+    LookAtDevices,
+    /// Shares a device, or takes that back.
+    ShareDevice {
+        /// Its name.
+        id: String,
+        /// Shared.
+        shared: bool,
+    },
+    /// Adds a serial port that no system lists.
+    AddPort {
+        /// Its path.
+        path: String,
+    },
+    /// Takes back what [`Command::AddPort`] did, and the sharing with it.
+    RemovePort {
+        /// Its path, as the picture names it.
+        path: String,
     },
     /// Starts a sign-in; answers with the page to open. The snapshot tells how it ends.
     SignIn,
@@ -355,6 +425,22 @@ pub enum Reply {
     Explained {
         /// In the order asked for.
         explanations: Vec<ExplainView>,
+    },
+    /// Servers of local models that were found and are not in use yet.
+    ModelServers {
+        /// They.
+        servers: Vec<ModelServerView>,
+    },
+    /// A try was started.
+    Trial {
+        /// Its number.
+        #[ts(type = "number")]
+        id: u64,
+    },
+    /// How a try stands.
+    TrialText {
+        /// It.
+        trial: TrialView,
     },
     /// The new name of the closed audit file.
     Rotated {

@@ -22,6 +22,7 @@ use crate::board::Board;
 use crate::dial::{self, DialError, Socket};
 use crate::dispatcher::Dispatcher;
 use crate::journal::Journal;
+use crate::models::Models;
 use crate::screen::{Offer, Screen};
 use crate::view::{LinkState, LinkView};
 
@@ -49,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) account: Account,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) screen: Arc<Screen>,
+    pub(crate) models: Arc<Models>,
     pub(crate) journal: Arc<Journal>,
     pub(crate) board: Arc<Board>,
     pub(crate) clock: Arc<dyn Clock>,

@@ -5,7 +5,9 @@
 
 mod computer;
 mod diff;
+mod hardware;
 mod label;
+mod model;
 
 use std::path::Path;
 
@@ -87,6 +89,8 @@ pub(crate) fn describe(question: &Question, scene: &Scene) -> Result<(PromptFact
             let at = computer::At { reached: reached.as_ref(), launch: sighted.seal.launch() };
             computer::facts(op, &at, &scene.policy, question.session(), &mut facts);
         }
+        Operation::Model(op) => model::facts(op, question.session(), scene, &mut facts),
+        Operation::Hardware(op) => hardware::facts(op, scene, &mut facts),
         Operation::Browse(_)
         | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {}
     }
@@ -145,7 +149,7 @@ fn file(op: &FileOp, paths: &[Seen], facts: &mut PromptFacts) {
                 }
             }
         }
-        FileOp::Read { .. } => size(seen, details),
+        FileOp::Read { .. } | FileOp::Stub { .. } => size(seen, details),
         FileOp::Stat { .. } | FileOp::List { .. } => {}
     }
 }

@@ -2,6 +2,8 @@
 //! grants or browse references (invariant 6). Computer use is in [`computer`].
 
 mod computer;
+mod hardware;
+mod model;
 
 use drawbridge_core::{
     CommandLine, CommandOp, ContentForm, FileOp, OpError, Operation, Outcome, Power, PowerMode, SessionOp,
@@ -38,6 +40,8 @@ pub(crate) fn facts(operation: &Operation, command_timeout_seconds: u64) -> Fact
             (json!({ "browse_id": browse_id }), None)
         }
         Operation::Computer(op) => (computer::details(op), None),
+        Operation::Model(op) => (model::details(op), None),
+        Operation::Hardware(op) => (hardware::details(op), None),
         Operation::Session(_) => (json!({}), None),
     };
     Facts { op: operation.name(), details: object(details), path }
@@ -77,6 +81,14 @@ impl Facts {
             | Outcome::Clipboard(_)
             | Outcome::ClipboardWritten { .. }
             | Outcome::Permissions(_) => match computer::afterwards(outcome) {
+                Some(more) => more,
+                None => return,
+            },
+            Outcome::Stub(_) | Outcome::Completion(_) | Outcome::Turn(_) => match model::afterwards(outcome) {
+                Some(more) => more,
+                None => return,
+            },
+            Outcome::Hardware(outcome) => match hardware::afterwards(outcome) {
                 Some(more) => more,
                 None => return,
             },
@@ -138,6 +150,7 @@ fn file(op: &FileOp) -> (Value, Option<String>) {
             json!({ "path": path, "recursive": recursive, "missing_ok": missing_ok })
         }
         FileOp::Move { src, dst, overwrite } => json!({ "src": src, "dst": dst, "overwrite": overwrite }),
+        FileOp::Stub { path } => json!({ "path": path, "mode": "stub" }),
     };
     let path = match op {
         FileOp::Move { src, dst, .. } => format!("{src} -> {dst}"),
@@ -145,7 +158,8 @@ fn file(op: &FileOp) -> (Value, Option<String>) {
         | FileOp::Write { .. }
         | FileOp::Stat { .. }
         | FileOp::List { .. }
-        | FileOp::Delete { .. } => op.path().to_owned(),
+        | FileOp::Delete { .. }
+        | FileOp::Stub { .. } => op.path().to_owned(),
     };
     (details, Some(path))
 }
@@ -202,6 +216,8 @@ pub(crate) fn subject_of(op: &str, details: &Map<String, Value>) -> String {
             told.join(", ")
         }
         _ => computer::subject(op, details)
+            .or_else(|| model::subject(op, details))
+            .or_else(|| hardware::subject(op, details))
             .unwrap_or_else(|| KEYS.iter().find_map(|key| text(key)).unwrap_or_default().to_owned()),
     }
 }
@@ -250,12 +266,15 @@ pub(crate) fn sentence(operation: &Operation) -> String {
                 FileOp::Write { .. } => format!("The agent wants to write {path}"),
                 FileOp::Stat { .. } | FileOp::List { .. } => format!("The agent wants to look at {path}"),
                 FileOp::Delete { .. } => format!("The agent wants to delete {path}"),
+                FileOp::Stub { .. } => format!("The agent wants to know about {path} without its content"),
                 FileOp::Move { dst, .. } => format!("The agent wants to move {path} to {}", shown(dst)),
             }
         }
         Operation::Command(_) => "The agent wants to run a command on this computer".to_owned(),
         Operation::Browse(_) => "The platform wants to see names of folders".to_owned(),
         Operation::Computer(op) => format!("The agent wants to {}", computer::wish(op)),
+        Operation::Model(op) => model::sentence(op),
+        Operation::Hardware(op) => hardware::sentence(op),
         Operation::Session(op) => match op {
             SessionOp::Attach { .. } => "The platform wants to attach a folder to a chat".to_owned(),
             SessionOp::Activate { .. } | SessionOp::Restore { .. } => {

@@ -266,7 +266,9 @@ impl Sessions {
             | Operation::File(_)
             | Operation::Command(_)
             | Operation::Browse(_)
-            | Operation::Computer(_) => None,
+            | Operation::Computer(_)
+            | Operation::Model(_)
+            | Operation::Hardware(_) => None,
         }
     }
 

@@ -6,6 +6,7 @@ pub mod autostart;
 pub mod desktop;
 pub mod disk;
 pub mod folders;
+pub mod hardware;
 pub mod helper;
 pub mod installed;
 pub mod keychain;

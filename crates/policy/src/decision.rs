@@ -1,7 +1,9 @@
 //! The one decision function.
 
 use drawbridge_core::computer::{ComputerOp, InputOp};
-use drawbridge_core::{Operation, Power, PowerMode, SessionId, SessionOp};
+use drawbridge_core::hardware::{GpioAct, HardwareAct, SerialAct};
+use drawbridge_core::model::ModelOp;
+use drawbridge_core::{FileOp, Operation, Power, PowerMode, SessionId, SessionOp};
 
 use crate::command_rule::allowing;
 use crate::programs::Programs;
@@ -90,6 +92,12 @@ pub enum Rule {
         /// The power.
         power: Power,
     },
+    /// Contents of files stay here in this chat.
+    PrivacyOn,
+    /// Only a chat in which contents stay here may ask about files by stubs.
+    PrivacyOff,
+    /// The person has not shared this device.
+    NotShared,
     /// A person answered a question about this very operation.
     Answered {
         /// The power.
@@ -112,6 +120,9 @@ impl Rule {
             Self::CommandRule { .. } => "command_rule",
             Self::ChatAllowance { .. } => "chat_allowance",
             Self::NobodyToAsk { .. } => "nobody_to_ask",
+            Self::PrivacyOn => "privacy_on",
+            Self::PrivacyOff => "privacy_off",
+            Self::NotShared => "not_shared",
             Self::Answered { .. } => "answered",
         }
     }
@@ -162,6 +173,9 @@ pub fn decide_resolved(
         let why = format!("{power} is switched off by {by}");
         return Explanation { decision: Decision::Deny, rule: Rule::LockedOff { by: by.clone() }, why };
     }
+    if let Some(rule) = held_back(state, operation, session) {
+        return Explanation::new(Decision::Deny, rule);
+    }
     let mode = state.mode_in(power, session);
     let rule = match state.chat_mode(power, session) {
         _ if state.goes_beyond(power, session) => Rule::Ceiling { power, mode, by: state.ceilings.by.clone() },
@@ -170,6 +184,13 @@ pub fn decide_resolved(
     };
     match mode {
         PowerMode::Off => Explanation::new(Decision::Deny, rule),
+        // The one thing that asks even where its power is allowed: the person wants to read it first.
+        _ if asks_before_it_leaves(state, operation) => match state.prompting {
+            Prompting::Possible => Explanation::new(Decision::Ask, rule),
+            Prompting::Impossible => Explanation::new(Decision::Deny, Rule::NobodyToAsk { power }),
+        },
+        // Otherwise the turn itself was the question.
+        _ if matches!(operation, Operation::Model(ModelOp::Release(_))) => Explanation::new(Decision::Allow, rule),
         PowerMode::Allowed => Explanation::new(Decision::Allow, rule),
         PowerMode::AskOncePerChat
             if allowed_for_chat(state, power, session) && covered_by_chat_allowance(operation) =>
@@ -196,6 +217,40 @@ pub fn decide_resolved(
     }
 }
 
+/// Returns the rule that holds an operation back whatever the mode of its power says: contents that stay here, stubs where there are
+/// none, devices that nobody shared.
+pub(crate) fn held_back(state: &PolicyState, operation: &Operation, session: Option<&SessionId>) -> Option<Rule> {
+    let off = |power| state.mode_in(power, session) == PowerMode::Off;
+    match operation {
+        Operation::File(FileOp::Read { .. }) if state.is_private(session) => Some(Rule::PrivacyOn),
+        Operation::File(FileOp::Stub { .. }) if !state.is_private(session) => Some(Rule::PrivacyOff),
+        Operation::Model(ModelOp::Turn(_)) if !state.is_private(session) => Some(Rule::PrivacyOff),
+        // It reads files as well.
+        Operation::Model(ModelOp::Turn(_)) if off(Power::Files) => {
+            Some(Rule::Mode { power: Power::Files, mode: PowerMode::Off })
+        }
+        // Letting go of what is held is always right.
+        Operation::Hardware(op) if !lets_go(&op.act) && !state.devices.contains_key(&op.device) => {
+            Some(Rule::NotShared)
+        }
+        Operation::File(_)
+        | Operation::Command(_)
+        | Operation::Browse(_)
+        | Operation::Session(_)
+        | Operation::Computer(_)
+        | Operation::Model(_)
+        | Operation::Hardware(_) => None,
+    }
+}
+
+const fn asks_before_it_leaves(state: &PolicyState, operation: &Operation) -> bool {
+    state.privacy.review && matches!(operation, Operation::Model(ModelOp::Release(_)))
+}
+
+const fn lets_go(act: &HardwareAct) -> bool {
+    matches!(act, HardwareAct::Serial(SerialAct::Close) | HardwareAct::Gpio(GpioAct::Release { .. }))
+}
+
 /// Returns the names of the rules that together allow a command.
 fn always_allowed(state: &PolicyState, operation: &Operation, programs: &Programs) -> Option<String> {
     let Operation::Command(op) = operation else { return None };
@@ -212,7 +267,7 @@ fn always_allowed(state: &PolicyState, operation: &Operation, programs: &Program
 /// who lets an agent click has not thereby let it start what runs on when the chat is long over. The mode *allowed* covers it.
 #[must_use]
 pub const fn covered_by_chat_allowance(operation: &Operation) -> bool {
-    !matches!(operation, Operation::Computer(ComputerOp::AppLaunch(_)))
+    !matches!(operation, Operation::Computer(ComputerOp::AppLaunch(_)) | Operation::Model(ModelOp::Release(_)))
 }
 
 /// Listing folder names shows little, and activating or restoring uses a folder that the person attached before: its grant
@@ -224,9 +279,13 @@ fn needs_question(operation: &Operation) -> bool {
         Operation::Computer(
             ComputerOp::Input(InputOp::Wait { .. }) | ComputerOp::DisplayInfo | ComputerOp::PermissionsCheck { .. },
         ) => false,
+        Operation::Hardware(op) => !lets_go(&op.act),
+        // A description without content shows as little as a listing does; what the model is told of it is asked about there.
+        Operation::File(FileOp::Stub { .. }) => false,
         Operation::File(_)
         | Operation::Command(_)
         | Operation::Computer(_)
+        | Operation::Model(_)
         | Operation::Session(SessionOp::Attach { .. }) => true,
         Operation::Browse(_)
         | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {

@@ -1,8 +1,8 @@
 //! Permits: proof that one operation was decided.
 
-use drawbridge_core::{BrowsePlace, OpError, Operation, Power, SessionId, SessionOp};
+use drawbridge_core::{BrowsePlace, FileOp, OpError, Operation, Power, SessionId, SessionOp};
 
-use crate::decision::{Decision, Explanation, Rule, decide_resolved};
+use crate::decision::{Decision, Explanation, Rule, decide_resolved, held_back};
 use crate::programs::Programs;
 use crate::rules::PolicyState;
 
@@ -65,7 +65,10 @@ impl Permit {
         if !state.offers_in(power, self.session.as_ref()) {
             return Err(OpError::PowerOff { power });
         }
-        // A person's own answer holds for this very operation, whatever is set since.
+        if let Some(rule) = held_back(state, &self.operation, self.session.as_ref()) {
+            return Err(refusal(&rule, power, &self.operation));
+        }
+        // A person's own answer holds for this very operation, whatever else is set since.
         if matches!(self.explanation.rule, Rule::Answered { .. }) {
             return Ok(self);
         }
@@ -135,7 +138,7 @@ impl Question {
     pub fn approve(self, state: &PolicyState) -> Result<Permit, OpError> {
         let now = decide_resolved(state, &self.operation, self.session.as_ref(), &self.programs);
         if now.decision == Decision::Deny {
-            return Err(refusal(&now.rule, self.power));
+            return Err(refusal(&now.rule, self.power, &self.operation));
         }
         Ok(Permit {
             operation: self.operation,
@@ -185,7 +188,7 @@ pub fn authorize_resolved(
             Verdict::Allowed(Permit { operation, session, programs, raise_count: state.raise_count, explanation })
         }
         (Decision::Ask, Some(power)) => Verdict::Ask(Question { operation, session, programs, power, explanation }),
-        (Decision::Deny, Some(power)) => Verdict::Denied(refusal(&explanation.rule, power), explanation),
+        (Decision::Deny, Some(power)) => Verdict::Denied(refusal(&explanation.rule, power, &operation), explanation),
         // An operation without a power is always allowed by `decide`; refuse if that ever changes.
         (Decision::Ask | Decision::Deny, None) => {
             Verdict::Denied(OpError::Internal("an operation without a power was refused".to_owned()), explanation)
@@ -193,18 +196,42 @@ pub fn authorize_resolved(
     }
 }
 
-fn refusal(rule: &Rule, power: Power) -> OpError {
+fn refusal(rule: &Rule, power: Power, operation: &Operation) -> OpError {
     match rule {
+        Rule::PrivacyOn => OpError::PrivacyMode { path: path_of(operation) },
+        Rule::PrivacyOff => OpError::Unsupported {
+            feature: match operation {
+                Operation::File(_) => "FILE_READ.mode".to_owned(),
+                other => other.name().to_owned(),
+            },
+            why: "contents of files are not kept back in this chat, so read them as content".to_owned(),
+        },
+        Rule::NotShared => OpError::DeviceNotShared { device: device_of(operation) },
+        // The power that is off may be another one than that of the operation.
+        Rule::Mode { power, .. } => OpError::PowerOff { power: *power },
         Rule::Raised => OpError::Raised { power },
         Rule::NobodyToAsk { .. } => OpError::NoUi { power },
         Rule::SettingsBroken
         | Rule::TakesAway
         | Rule::LockedOff { .. }
         | Rule::Ceiling { .. }
-        | Rule::Mode { .. }
         | Rule::ChatMode { .. }
         | Rule::CommandRule { .. }
         | Rule::ChatAllowance { .. }
         | Rule::Answered { .. } => OpError::PowerOff { power },
+    }
+}
+
+fn path_of(operation: &Operation) -> String {
+    match operation {
+        Operation::File(op) => FileOp::path(op).to_owned(),
+        other => other.name().to_owned(),
+    }
+}
+
+fn device_of(operation: &Operation) -> String {
+    match operation {
+        Operation::Hardware(op) => op.device.as_str().to_owned(),
+        other => other.name().to_owned(),
     }
 }

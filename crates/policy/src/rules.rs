@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_core::hardware::DeviceId;
 use drawbridge_core::{Power, PowerMode, SessionId};
 
 use crate::command_rule::CommandRule;
@@ -144,6 +145,74 @@ impl ScreenRules {
     }
 }
 
+/// In which chats contents of files stay on this machine (spec 13).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Privacy {
+    /// In every chat for which nothing else is said.
+    pub all: bool,
+    /// Chats for which it was said.
+    pub chats: BTreeMap<SessionId, bool>,
+    /// The person reads what a model answers about private files before it leaves.
+    pub review: bool,
+}
+
+/// Which interface a model server speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ModelApi {
+    /// Found out by asking.
+    #[default]
+    Auto,
+    /// Ollama's own.
+    Ollama,
+    /// The one that many servers share (`/v1/chat/completions`).
+    OpenAi,
+}
+
+impl ModelApi {
+    /// Returns the stable name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Ollama => "ollama",
+            Self::OpenAi => "openai",
+        }
+    }
+
+    /// Finds it by its name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Auto, Self::Ollama, Self::OpenAi].into_iter().find(|api| api.name() == name)
+    }
+}
+
+/// A server of local models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelServer {
+    /// Its base address, `http://` or `https://` with a host, without a path but `/`.
+    pub url: String,
+    /// Which interface it speaks.
+    pub api: ModelApi,
+    /// The person said that it may be on another computer. Without this only loopback addresses are asked.
+    pub far: bool,
+    /// Requests it takes at once, 1 to 16.
+    pub parallel: u8,
+}
+
+/// Servers that the person may add.
+pub const MAX_MODEL_SERVERS: usize = 16;
+/// Devices that the person may share.
+pub const MAX_DEVICES: usize = 64;
+
+/// A device that the person shared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedDevice {
+    /// What it was called then, for a person while it is not there.
+    pub label: String,
+    /// When it was shared, Unix milliseconds.
+    pub at_ms: i64,
+}
+
 /// Everything that a decision depends on. Cheap to clone; the engine replaces it whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyState {
@@ -173,6 +242,14 @@ pub struct PolicyState {
     pub screen: ScreenRules,
     /// The clipboard power also covers what others put there.
     pub clipboard_foreign: bool,
+    /// In which chats contents of files stay on this machine.
+    pub privacy: Privacy,
+    /// Servers of local models that the person added, in their order.
+    pub model_servers: Vec<ModelServer>,
+    /// Devices that the person shared.
+    pub devices: BTreeMap<DeviceId, SharedDevice>,
+    /// Serial ports that the person named by path, since no system lists them; absolute paths.
+    pub added_ports: Vec<String>,
     /// Whether a question can be asked.
     pub prompting: Prompting,
     /// How commands run.
@@ -199,6 +276,10 @@ impl PolicyState {
             browse_roots: Vec::new(),
             screen: ScreenRules::default(),
             clipboard_foreign: false,
+            privacy: Privacy::default(),
+            model_servers: Vec::new(),
+            devices: BTreeMap::new(),
+            added_ports: Vec::new(),
             prompting: Prompting::Impossible,
             shell_mode: ShellMode::Confined,
             shell_network: Network::None,
@@ -262,6 +343,12 @@ impl PolicyState {
         self.chat_mode(power, session).unwrap_or_else(|| self.mode(power))
     }
 
+    /// Tells whether contents of files stay on this machine in a chat.
+    #[must_use]
+    pub fn is_private(&self, session: Option<&SessionId>) -> bool {
+        session.and_then(|session| self.privacy.chats.get(session)).copied().unwrap_or(self.privacy.all)
+    }
+
     /// Tells whether a power can lead to anything but a refusal, so that it may be offered to a peer.
     #[must_use]
     pub fn offers(&self, power: Power) -> bool {
@@ -285,6 +372,8 @@ impl PolicyState {
     pub fn forget_chat(&mut self, session: &SessionId) -> bool {
         let before = self.chat_modes.len();
         self.chat_modes.retain(|(chat, _), _| chat != session);
+        // A chat that comes back under the same name must not be less private than it was, so only what loosens goes.
+        self.privacy.chats.retain(|chat, on| chat != session || *on);
         self.drop_allowances(session) || self.chat_modes.len() != before
     }
 }

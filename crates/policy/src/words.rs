@@ -25,7 +25,12 @@ impl Rule {
     pub fn parts(&self) -> RuleParts<'_> {
         let parts = RuleParts { name: self.name(), power: None, mode: None, by: None, id: None };
         match self {
-            Self::Raised | Self::SettingsBroken | Self::TakesAway => parts,
+            Self::Raised
+            | Self::SettingsBroken
+            | Self::TakesAway
+            | Self::PrivacyOn
+            | Self::PrivacyOff
+            | Self::NotShared => parts,
             Self::LockedOff { by } => RuleParts { by: Some(by), ..parts },
             Self::Ceiling { power, mode, by } => {
                 RuleParts { power: Some(*power), mode: Some(*mode), by: Some(by), ..parts }
@@ -47,6 +52,9 @@ impl Rule {
             ("raised", _) => Self::Raised,
             ("settings_broken", _) => Self::SettingsBroken,
             ("takes_away", _) => Self::TakesAway,
+            ("privacy_on", _) => Self::PrivacyOn,
+            ("privacy_off", _) => Self::PrivacyOff,
+            ("not_shared", _) => Self::NotShared,
             ("locked_off", _) => Self::LockedOff { by: parts.by?.to_owned() },
             ("ceiling", Some(power)) => Self::Ceiling { power, mode: parts.mode?, by: parts.by?.to_owned() },
             ("mode", Some(power)) => Self::Mode { power, mode: parts.mode? },
@@ -111,6 +119,11 @@ fn sentence(decision: Decision, rule: &Rule) -> String {
         }
         Rule::CommandRule { id, .. } => format!("you always allow this command (rule {id})"),
         Rule::ChatAllowance { power } => format!("you allowed {power} for this chat"),
+        Rule::PrivacyOn => "contents of files stay on this computer in this chat".to_owned(),
+        Rule::PrivacyOff => {
+            "files are described without their contents only in a chat where contents stay here".to_owned()
+        }
+        Rule::NotShared => "you have not shared this device".to_owned(),
         Rule::NobodyToAsk { power } => format!("the power {power} is set to ask, and nobody can be asked here"),
         Rule::Answered { .. } if decision == Decision::Deny => "you answered the question with no".to_owned(),
         Rule::Answered { .. } => "you answered the question with yes".to_owned(),
@@ -128,6 +141,9 @@ mod tests {
             Rule::Raised,
             Rule::SettingsBroken,
             Rule::TakesAway,
+            Rule::PrivacyOn,
+            Rule::PrivacyOff,
+            Rule::NotShared,
             Rule::LockedOff { by: "your organisation".to_owned() },
             Rule::ChatAllowance { power },
             Rule::NobodyToAsk { power },
@@ -145,7 +161,7 @@ mod tests {
             sentences.insert(Explanation::new(Decision::Deny, rule).why);
         }
         // The two ways of asking are told alike.
-        assert_eq!(sentences.len(), 18);
+        assert_eq!(sentences.len(), 21);
     }
 
     #[test]

@@ -98,7 +98,15 @@ managed: ManagedView | null,
 /**
  * How agents see and use screen, input and clipboard.
  */
-screen: ScreenView, };
+screen: ScreenView, 
+/**
+ * Servers of local models, and what used them.
+ */
+models: ModelsView, 
+/**
+ * Devices on the desk.
+ */
+devices: DevicesView, };
 
 export type Notice = { 
 /**
@@ -218,7 +226,11 @@ powers_used: Array<string>,
 /**
  * Modes that hold for this chat alone.
  */
-modes: Array<ChatModeView>, };
+modes: Array<ChatModeView>, 
+/**
+ * Whether contents of files stay here, and what was asked about them.
+ */
+privacy: ChatPrivacyView, };
 
 export type PowerView = { 
 /**
@@ -1000,7 +1012,71 @@ full_resolution: boolean, } | { "command": "set_clipboard_foreign",
 /**
  * Also what others put there.
  */
-on: boolean, } | { "command": "sign_in" } | { "command": "paste_redirect", 
+on: boolean, } | { "command": "add_model_server", 
+/**
+ * Its base address.
+ */
+url: string, 
+/**
+ * "auto", "ollama" or "openai".
+ */
+api: string, 
+/**
+ * It may be on another computer: prompts and private files go there.
+ */
+far: boolean, 
+/**
+ * Requests it takes at once, 1 to 16.
+ */
+parallel: number, } | { "command": "remove_model_server", 
+/**
+ * Its base address.
+ */
+url: string, } | { "command": "find_model_servers" } | { "command": "look_at_models" } | { "command": "try_model", 
+/**
+ * The model.
+ */
+model: string, 
+/**
+ * The question.
+ */
+text: string, } | { "command": "trial_text", 
+/**
+ * Its number.
+ */
+id: number, } | { "command": "stop_trial", 
+/**
+ * Its number.
+ */
+id: number, } | { "command": "set_privacy", 
+/**
+ * The chat; none means all.
+ */
+session_id: string | null, 
+/**
+ * Kept here. None takes back what was said for a chat.
+ */
+on: boolean | null, } | { "command": "set_privacy_review", 
+/**
+ * They do.
+ */
+on: boolean, } | { "command": "look_at_devices" } | { "command": "share_device", 
+/**
+ * Its name.
+ */
+id: string, 
+/**
+ * Shared.
+ */
+shared: boolean, } | { "command": "add_port", 
+/**
+ * Its path.
+ */
+path: string, } | { "command": "remove_port", 
+/**
+ * Its path, as the picture names it.
+ */
+path: string, } | { "command": "sign_in" } | { "command": "paste_redirect", 
 /**
  * The whole address.
  */
@@ -1222,7 +1298,19 @@ files: Array<string>, } | { "reply": "explained",
 /**
  * In the order asked for.
  */
-explanations: Array<ExplainView>, } | { "reply": "rotated", 
+explanations: Array<ExplainView>, } | { "reply": "model_servers", 
+/**
+ * They.
+ */
+servers: Array<ModelServerView>, } | { "reply": "trial", 
+/**
+ * Its number.
+ */
+id: number, } | { "reply": "trial_text", 
+/**
+ * It.
+ */
+trial: TrialView, } | { "reply": "rotated", 
 /**
  * Its path.
  */

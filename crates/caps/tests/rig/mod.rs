@@ -99,7 +99,15 @@ async fn perform(computer: Computer, op: InputOp, rules: Rules, cancel: Cancella
     let session = SessionId::parse("chat").unwrap();
     let operation = Operation::Computer(ComputerOp::Input(op));
     let Verdict::Allowed(permit) = authorize(&state, operation, Some(session)) else { panic!("not allowed") };
-    let ctx = RunCtx { root: None, limits: Limits::default(), cancel, shown: None, computer: Some(rules) };
+    let ctx = RunCtx {
+        root: None,
+        limits: Limits::default(),
+        cancel,
+        shown: None,
+        holder: drawbridge_core::LinkId::new(1),
+        pieces: None,
+        computer: Some(rules),
+    };
     let outcome = computer.run(permit, ctx).await?;
     assert!(matches!(outcome, Outcome::Done), "{outcome:?}");
     Ok(())

@@ -195,7 +195,12 @@ fn always(question: &Question, policy: &PolicyState, now: WallMs) -> Option<Comm
     match question.operation() {
         _ if policy.ceilings.powers.contains_key(&question.power()) => None,
         Operation::Command(op) => CommandRule::offer(op, question.programs(), now, ""),
-        Operation::File(_) | Operation::Browse(_) | Operation::Session(_) | Operation::Computer(_) => None,
+        Operation::File(_)
+        | Operation::Browse(_)
+        | Operation::Session(_)
+        | Operation::Computer(_)
+        | Operation::Model(_)
+        | Operation::Hardware(_) => None,
     }
 }
 

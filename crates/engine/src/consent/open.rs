@@ -63,7 +63,9 @@ impl Open {
             | Operation::File(_)
             | Operation::Command(_)
             | Operation::Browse(_)
-            | Operation::Computer(_) => None,
+            | Operation::Computer(_)
+            | Operation::Model(_)
+            | Operation::Hardware(_) => None,
         };
         let view = PromptView {
             id: id.get(),

@@ -114,9 +114,9 @@ impl Sighted {
             }
             Operation::Browse(_)
             | Operation::Computer(_)
-            | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {
-                Ok(Self::default())
-            }
+            | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. })
+            | Operation::Model(_)
+            | Operation::Hardware(_) => Ok(Self::default()),
         }
     }
 
@@ -128,7 +128,11 @@ impl Sighted {
                 self.paths.first().map(|seen| Shown::Write(seen.facts.as_ref().map(Stamp::from)))
             }
             Operation::Computer(_) => self.seal.launch.clone().map(Shown::Launch),
-            Operation::File(_) | Operation::Browse(_) | Operation::Session(_) => None,
+            Operation::File(_)
+            | Operation::Browse(_)
+            | Operation::Session(_)
+            | Operation::Model(_)
+            | Operation::Hardware(_) => None,
         }
     }
 }
@@ -161,7 +165,7 @@ fn root_of(scene: &Scene) -> Result<&Root, OpError> {
 
 fn files(op: &FileOp, root: &Root) -> Result<Sighted, OpError> {
     let paths = match op {
-        FileOp::Read { path, .. } | FileOp::List { path, .. } => {
+        FileOp::Read { path, .. } | FileOp::List { path, .. } | FileOp::Stub { path } => {
             vec![see(root, path, Last::Follow, Closely::Identity)?]
         }
         FileOp::Stat { path, follow_symlinks, .. } => {

@@ -184,6 +184,12 @@ async fn run(
         Command::ChooseFolder { .. }
         | Command::OfferFolder { .. }
         | Command::AddBrowseRoot { .. }
+        // What widens: whom private files are told to, contents that may leave, devices, ports.
+        | Command::AddModelServer { .. }
+        | Command::SetPrivacy { on: Some(false) | None, .. }
+        | Command::SetPrivacyReview { on: false }
+        | Command::ShareDevice { shared: true, .. }
+        | Command::AddPort { .. }
         // Without any, the home folder is the one: taking the last away opens more.
         | Command::RemoveBrowseRoot { .. }
         | Command::SetChatPower { .. }
@@ -229,6 +235,17 @@ async fn run(
         | Command::ActivityPage { .. }
         | Command::AuditRecord { .. }
         | Command::AuditVerify
+        | Command::RemoveModelServer { .. }
+        | Command::FindModelServers
+        | Command::LookAtModels
+        | Command::TryModel { .. }
+        | Command::TrialText { .. }
+        | Command::StopTrial { .. }
+        | Command::SetPrivacy { on: Some(true), .. }
+        | Command::SetPrivacyReview { on: true }
+        | Command::LookAtDevices
+        | Command::ShareDevice { shared: false, .. }
+        | Command::RemovePort { .. }
         | Command::Shutdown => handle.send(command).await,
     }
 }

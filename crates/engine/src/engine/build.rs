@@ -1,5 +1,6 @@
 //! Builds an engine from what is stored and configured. A fault here means that nothing was dialled.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -46,9 +47,11 @@ use crate::consent::ask::Desk;
 use crate::control::{self, ControlOptions};
 use crate::dispatcher::{self, Dispatcher};
 use crate::handle::EngineHandle;
+use crate::hardware::Devices;
 use crate::journal::Journal;
 use crate::link::{self, HelloMaker, Purpose, Shared};
 use crate::managed::{ManagedCell, check_platform};
+use crate::models::Models;
 use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::screen::Screen;
@@ -156,6 +159,8 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         board.clone(),
         clock.clone(),
     );
+    let models = Models::new(&options.ollama_url, policy.clone(), board.clone(), clock.clone());
+    let devices = Devices::new(policy.clone(), board.clone(), clock.clone());
     if options.headless {
         preflight(&screen, &policy.get(), &journal).await?;
     }
@@ -182,14 +187,18 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         board: board.clone(),
         clock: clock.clone(),
         screen: screen.clone(),
+        models: models.clone(),
+        devices: devices.clone(),
         files: Arc::new(Files::new(Arc::new(Keeper(undo.clone())))),
         shell: shell.clone(),
         browser: browser.clone(),
         sessions: sessions.clone(),
     };
     let dispatcher = Arc::new(Dispatcher::new(parts, options.limits.max_concurrent));
-    let hello = hello_maker(policy.clone(), opened.machine_id, &options, system, arch);
-    let shared = Arc::new(share(&options, &account, &dispatcher, &screen, &journal, &board, &clock, hello, browser));
+    let offers = (models.clone(), devices.clone());
+    let hello = hello_maker(policy.clone(), offers, opened.machine_id, &options, system, arch);
+    let shared =
+        Arc::new(share(&options, &account, &dispatcher, (&screen, &models), &journal, &board, &clock, hello, browser));
     let for_chats = shared.clone();
     sessions.set_starter(Some(Box::new(move |session, root, allowed_root| {
         link::start(Purpose::Chat { session, root, allowed_root }, for_chats.clone(), false)
@@ -213,6 +222,8 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         accounts: accounts.clone(),
         secrets: place.clone(),
         screen: screen.clone(),
+        models: models.clone(),
+        devices: devices.clone(),
         legacy: opened.legacy.as_ref().map(|legacy| (legacy.session.clone(), legacy.root.path().to_owned())),
     };
     if options.can_ask || policy.get().offers(Power::Shell) {
@@ -243,6 +254,8 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         shared,
         shell,
         screen,
+        models,
+        devices,
         pictures_a_minute: options.max_screenshots_per_minute,
         open_root: opened.open_root,
         folders,
@@ -366,6 +379,7 @@ fn build_shell(options: &EngineOptions, now: &PolicyState, clock: Arc<dyn Clock>
 
 fn hello_maker(
     policy: Arc<PolicyCell>,
+    (models, devices): (Arc<Models>, Arc<Devices>),
     machine_id: String,
     options: &EngineOptions,
     platform: &'static str,
@@ -378,7 +392,12 @@ fn hello_maker(
         let of_powers = offered.into_iter().filter(|(power, _)| state.offers_in(*power, session));
         // Two powers and what the seat can do are one capability on the wire.
         let of_screen = (!offer.is_empty()).then_some(WireCapability::ComputerUse);
-        let capabilities = of_powers.map(|(_, capability)| capability).chain(of_screen).collect();
+        let local_llm_models = models.offer(session);
+        let of_model = (!local_llm_models.is_empty()).then_some(WireCapability::LocalLlm);
+        let hardware_devices = devices.offer(session);
+        let of_devices: BTreeSet<_> = hardware_devices.iter().map(WireCapability::of_device).collect();
+        let of_powers = of_powers.map(|(_, capability)| capability);
+        let capabilities = of_powers.chain(of_screen).chain(of_model).chain(of_devices).collect();
         let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         HelloFacts {
             machine_id: machine_id.clone(),
@@ -390,6 +409,8 @@ fn hello_maker(
             screen_resolution: offer.resolution.map(|(width, height)| [width, height]),
             computer_use_features: named(&offer.fine),
             computer_use_features_coarse: named(&offer.coarse),
+            local_llm_models,
+            hardware_devices,
             ..HelloFacts::default()
         }
     })
@@ -403,7 +424,7 @@ fn share(
     options: &EngineOptions,
     account: &Account,
     dispatcher: &Arc<Dispatcher>,
-    screen: &Arc<Screen>,
+    (screen, models): (&Arc<Screen>, &Arc<Models>),
     journal: &Arc<Journal>,
     board: &Arc<Board>,
     clock: &Arc<dyn Clock>,
@@ -415,6 +436,7 @@ fn share(
         account: account.clone(),
         dispatcher: dispatcher.clone(),
         screen: screen.clone(),
+        models: models.clone(),
         journal: journal.clone(),
         board: board.clone(),
         clock: clock.clone(),

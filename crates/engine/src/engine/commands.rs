@@ -122,6 +122,19 @@ impl Core {
             Command::RemoveAccount { id } => return Ok(Todo::Aside(self.remove_account(id))),
             Command::ForgetTokens => return Ok(Todo::Waiting(self.forget_tokens().await)),
             Command::MoveSecrets { to, passphrase } => return self.move_secrets(&to, passphrase).map(Todo::Aside),
+            Command::AddModelServer { url, api, far, parallel } => self.add_model_server(&url, &api, far, parallel),
+            Command::RemoveModelServer { url } => self.remove_model_server(&url),
+            Command::FindModelServers => return Ok(Todo::Waiting(self.find_model_servers())),
+            Command::LookAtModels => return Ok(Todo::Waiting(self.look_at_models())),
+            Command::TryModel { model, text } => self.try_model(model, text),
+            Command::TrialText { id } => self.trial_text(id),
+            Command::StopTrial { id } => self.stop_trial(id),
+            Command::SetPrivacy { session_id, on } => self.set_privacy(session_id.as_deref(), on),
+            Command::SetPrivacyReview { on } => self.set_privacy_review(on),
+            Command::LookAtDevices => return Ok(Todo::Waiting(self.look_at_devices())),
+            Command::ShareDevice { id, shared } => return Ok(Todo::Waiting(self.share_device(&id, shared)?)),
+            Command::AddPort { path } => return Ok(Todo::Waiting(self.add_port(path)?)),
+            Command::RemovePort { path } => return Ok(Todo::Waiting(self.remove_port(path)?)),
             Command::GateUnlock { .. }
             | Command::GateNewFile { .. }
             | Command::GateSetAside
@@ -146,7 +159,8 @@ impl Core {
         let stored_ms = self.ms_since(asked);
         self.broker.raise();
         let screen = self.screen.clone();
-        tokio::join!(self.stop_links(), screen.stop());
+        let devices = self.devices.clone();
+        tokio::join!(self.stop_links(), screen.stop(), devices.stop());
         if !was {
             let raise = RaiseView { at_ms, stored_ms, ended_ms: self.ms_since(asked) };
             let details = json!({ "raised": true, "stored_ms": raise.stored_ms, "ended_ms": raise.ended_ms });

@@ -63,6 +63,8 @@ pub struct EngineOptions {
     pub passphrase: Option<SecretString>,
     /// What an organisation has fixed on this computer.
     pub managed: ManagedOptions,
+    /// Base address of the server of local models that the configuration names.
+    pub ollama_url: String,
     /// The screen that agents may see and use. None: the one that the environment names.
     pub seat: Option<Seat>,
 }
@@ -131,6 +133,7 @@ impl EngineOptions {
             },
             max_concurrent_commands: config.max_concurrent_commands,
             max_screenshots_per_minute: config.max_screenshots_per_minute,
+            ollama_url: config.ollama_url.clone(),
             max_commands_per_minute: config.max_commands_per_minute,
             browse_roots: config.browse.roots.clone(),
             audit_sync: config.audit.sync,

@@ -16,8 +16,10 @@ use crate::account::Account;
 use crate::accounts::Accounts;
 use crate::board::Board;
 use crate::consent::Broker;
+use crate::hardware::Devices;
 use crate::journal::Journal;
 use crate::managed::ManagedCell;
+use crate::models::Models;
 use crate::policy_cell::PolicyCell;
 use crate::rule_list;
 use crate::screen::Screen;
@@ -44,6 +46,8 @@ pub(super) struct Sources {
     pub(super) accounts: Arc<Accounts>,
     pub(super) secrets: Arc<Place>,
     pub(super) screen: Arc<Screen>,
+    pub(super) models: Arc<Models>,
+    pub(super) devices: Arc<Devices>,
     /// The chat of a data link started by hand, with its folder.
     pub(super) legacy: Option<(SessionId, String)>,
 }
@@ -93,6 +97,9 @@ impl Sources {
         }
         for chat in &mut chats {
             chat.modes = rule_list::modes_of(&policy, &chat.session_id);
+            if let Ok(session) = SessionId::parse(&chat.session_id) {
+                chat.privacy = self.models.chat_view(&session);
+            }
         }
         let mut rules = rule_list::allowed(&policy);
         for rule in &mut rules {
@@ -133,6 +140,8 @@ impl Sources {
             secrets: self.secrets.view(),
             managed: self.managed.view(),
             screen: self.screen.view(),
+            models: self.models.view(),
+            devices: self.devices.view(),
         }
     }
 }

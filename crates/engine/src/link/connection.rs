@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use drawbridge_caps::Pieces;
+use drawbridge_core::model::Piece;
 use drawbridge_core::{Limits, LinkId, Operation, RequestId};
 use drawbridge_proto::executor::codec::Reply;
 use drawbridge_proto::executor::dialer::Dialer;
@@ -33,6 +35,8 @@ const DRAIN_WAIT: Duration = Duration::from_secs(4);
 /// So many frames, beside a reply for each slot, may wait for the socket before nothing more is read. Only a peer that asks and
 /// does not listen gets there.
 const MOST_WAITING: usize = 64;
+/// So many parts of answers may wait before whoever makes them waits too.
+const PIECES_WAITING: usize = 16;
 
 /// What one connection is about.
 pub(super) struct Setup {
@@ -54,12 +58,15 @@ pub(super) async fn serve(
     dialer: &mut Dialer,
 ) -> (End, bool) {
     let screen = setup.shared.screen.clone();
+    let models = setup.shared.models.clone();
+    let looks = async { tokio::join!(screen.look(setup.chat()), models.look(setup.chat())) };
     tokio::select! {
         () = stop.cancelled() => {}
-        () = screen.look(setup.chat()) => {}
+        ((), ()) = looks => {}
     }
     if let Some(session) = setup.chat() {
         screen.greets(session);
+        models.privacy.forget_stubs(session);
     }
     let offer = Arc::new(screen.offer(setup.chat()));
     let config = MachineConfig {
@@ -69,7 +76,10 @@ pub(super) async fn serve(
     };
     setup.shared.journal.hello(setup.chat(), &config);
     let machine = Machine::new(config, Box::new(|| uuid::Uuid::new_v4().to_string()));
+    let (pieces_in, pieces) = mpsc::channel(PIECES_WAITING);
     let mut connection = Connection {
+        pieces_in,
+        pieces,
         setup,
         machine,
         offer,
@@ -102,6 +112,10 @@ struct Connection {
     /// The peer's close frame was read: all that may follow is the answer to it.
     closed_by_peer: bool,
     tasks: JoinSet<(RequestId, Option<Reply>)>,
+    /// Given to operations that answer in parts.
+    pieces_in: mpsc::Sender<(RequestId, Piece)>,
+    /// Parts of answers on their way out. Not taken while much waits for the socket already, so that whoever makes them waits as well.
+    pieces: mpsc::Receiver<(RequestId, Piece)>,
     running: BTreeMap<RequestId, CancellationToken>,
     all: CancellationToken,
     end: Option<End>,
@@ -114,6 +128,7 @@ enum Woken {
     Frame(Option<Result<Message, WsError>>),
     Writable(Result<(), WsError>),
     Done(RequestId, Option<Reply>),
+    Part(RequestId, Piece),
     Order(Order),
     Tick,
     Stop,
@@ -141,7 +156,15 @@ impl Connection {
                 Woken::Frame(None) => self.machine.on_closed(None, "", now),
                 Woken::Writable(Ok(())) => Vec::new(),
                 Woken::Writable(Err(fault)) => self.on_fault(&fault),
-                Woken::Done(id, reply) => self.on_done(&id, reply),
+                Woken::Done(id, reply) => {
+                    // All parts that came before the end stand before it.
+                    while let Ok((of, piece)) = self.pieces.try_recv() {
+                        let effects = self.machine.on_piece(&of, &piece, wall);
+                        self.apply(effects, dialer);
+                    }
+                    self.on_done(&id, reply)
+                }
+                Woken::Part(id, piece) => self.machine.on_piece(&id, &piece, wall),
                 Woken::Order(Order::Renew) => {
                     self.renew = true;
                     Vec::new()
@@ -200,6 +223,7 @@ impl Connection {
                 }
             },
             Some(order) = orders.recv() => Woken::Order(order),
+            Some((id, piece)) = self.pieces.recv(), if reading => Woken::Part(id, piece),
             woken = io => woken,
             () = sleep_until(deadline) => Woken::Tick,
         }
@@ -285,6 +309,7 @@ impl Connection {
             root,
             offer: self.offer.clone(),
             limits,
+            pieces: Some(Pieces::new(id.clone(), self.pieces_in.clone())),
             queued: self.setup.status.queued.clone(),
             cancel,
         };
@@ -334,6 +359,8 @@ impl Connection {
     /// Cancels everything that still runs and waits until it has ended.
     async fn drain(&mut self) {
         self.all.cancel();
+        // Whoever waits for room among the parts must hear that nobody takes them any more.
+        self.pieces.close();
         let ended = tokio::time::timeout(DRAIN_WAIT, async { while self.tasks.join_next().await.is_some() {} }).await;
         if ended.is_err() {
             tracing::warn!(left = self.tasks.len(), "requests did not end in time and were dropped");

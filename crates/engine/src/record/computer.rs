@@ -76,7 +76,11 @@ pub(super) fn afterwards(outcome: &Outcome) -> Option<Value> {
         | Outcome::Restored { .. }
         | Outcome::Cursor(_)
         | Outcome::ClipboardWritten { .. }
-        | Outcome::Permissions(_) => return None,
+        | Outcome::Permissions(_)
+        | Outcome::Stub(_)
+        | Outcome::Completion(_)
+        | Outcome::Turn(_)
+        | Outcome::Hardware(_) => return None,
     })
 }
 

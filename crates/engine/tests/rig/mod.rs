@@ -122,6 +122,8 @@ impl Rig {
             max_concurrent_commands: 10,
             max_commands_per_minute: 60,
             max_screenshots_per_minute: 10_000,
+            // A port that nobody can listen on.
+            ollama_url: "http://127.0.0.1:1".to_owned(),
             browse_roots: Some(vec![home_path.clone()]),
             audit_sync: SyncMode::Interval,
             net: NetSettings::default(),

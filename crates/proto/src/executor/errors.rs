@@ -55,6 +55,13 @@ pub fn wire_code(error: &OpError) -> ErrorCode {
         OpError::CannotType { .. } => ErrorCode::FeatureNotSupported,
         OpError::TypingStopped { source, .. } => wire_code(source),
         OpError::ClipboardConcealed { .. } => ErrorCode::ClipboardConcealed,
+        OpError::ModelNotAvailable { .. } => ErrorCode::ModelNotAvailable,
+        OpError::ModelBusy { .. } => ErrorCode::LocalLlmBusy,
+        OpError::ModelFailed { .. } => ErrorCode::LocalLlmFailed,
+        OpError::StubStale { .. } => ErrorCode::StubStale,
+        OpError::PrivacyMode { .. } => ErrorCode::PrivacyModeBlocked,
+        OpError::DeviceNotShared { .. } => ErrorCode::CapabilityNotGranted,
+        OpError::Device { .. } => ErrorCode::InternalError,
         OpError::AuditUnavailable => ErrorCode::InternalError,
         OpError::Cancelled => ErrorCode::InternalError,
         OpError::TookTooLong { .. } => ErrorCode::InternalError,
@@ -132,6 +139,19 @@ pub fn error_details(error: &OpError, context: &ReplyContext) -> Value {
             details
         }
         OpError::ClipboardConcealed { reason } => concealed(reason),
+        OpError::ModelNotAvailable { requested, available } => {
+            json!({"requested_model": clip(requested), "available_models": available})
+        }
+        OpError::ModelBusy { model } => json!({"requested_model": clip(model), "retry_after_ms": 1000}),
+        OpError::ModelFailed { why } => json!({"backend_error": clip(why)}),
+        OpError::StubStale { stub_id, reason, why: _ } => json!({"stub_id": clip(stub_id), "reason": reason}),
+        OpError::PrivacyMode { path } => json!({"path": clip(path), "reason": "privacy_mode"}),
+        OpError::DeviceNotShared { device } => {
+            let mut details = consent(Power::Hardware, "not_shared");
+            add(&mut details, json!({"device": clip(device)}));
+            details
+        }
+        OpError::Device { device, fault, message: _ } => json!({"device": clip(device), "reason": fault.name()}),
         OpError::AuditUnavailable => json!({"reason": "audit_unavailable"}),
         OpError::Cancelled => json!({"reason": "cancelled"}),
         OpError::TookTooLong { limit } => json!({"reason": "took_too_long", "timeout_seconds": limit.as_secs()}),

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use drawbridge_core::hardware::DeviceId;
 use drawbridge_core::{Power, PowerMode, SessionId};
 use drawbridge_policy::{
-    ChatAllowance, CommandRule, Given, MAX_RULES, Network, Origin, PolicyState, RuleFault, ScreenRules, ShellMode,
-    WordPattern,
+    ChatAllowance, CommandRule, Given, MAX_DEVICES, MAX_MODEL_SERVERS, MAX_RULES, ModelApi, ModelServer, Network,
+    Origin, PolicyState, RuleFault, ScreenRules, SharedDevice, ShellMode, WordPattern,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,6 +33,10 @@ struct Document {
     shell_network: String,
     chat_allowances: Vec<Allowance>,
     chat_modes: Vec<ChatMode>,
+    /// Whether contents of files stay here, by chat. Not written while nothing is said, so that a version that does not know it reads
+    /// the file; it takes one with it for broken, and denies. So it is with all below that can be left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    private: BTreeMap<String, bool>,
     command_rules: Vec<Rule>,
     rules_made: u64,
     browse_roots: Vec<String>,
@@ -42,6 +47,21 @@ struct Document {
     /// The clipboard power also covers what others put there. Not written while it does not, as above.
     #[serde(default, skip_serializing_if = "is_off")]
     clipboard_foreign: bool,
+    /// In which chats contents of files stay here; those of the chats are with the chats. Not written while it says nothing, as above.
+    #[serde(default, skip_serializing_if = "is_off")]
+    private_all: bool,
+    /// Answers about private files are read by the person first. Not written while they are not, as above.
+    #[serde(default, skip_serializing_if = "is_off")]
+    review_answers: bool,
+    /// Servers of local models. Not written while there is none, as above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    model_servers: Vec<Server>,
+    /// Shared devices by their names. Not written while there is none, as above.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    devices: BTreeMap<String, Device>,
+    /// Serial ports that the person named. Not written while there is none, as above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    added_ports: Vec<String>,
     /// What holds for chats of other accounts than `default`, by their ids. Not written while there is none, so that a version
     /// without accounts reads the file; it takes one with accounts for broken, and denies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -79,12 +99,54 @@ const fn is_off(switch: &bool) -> bool {
     !*switch
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Server {
+    url: String,
+    api: String,
+    far: bool,
+    parallel: u8,
+}
+
+impl Server {
+    fn of(server: &ModelServer) -> Self {
+        let ModelServer { url, api, far, parallel } = server.clone();
+        Self { url, api: api.name().to_owned(), far, parallel }
+    }
+
+    fn read(self) -> Result<ModelServer, String> {
+        let Self { url, api, far, parallel } = self;
+        let api = ModelApi::from_name(&api).ok_or_else(|| format!("{api:?} is no interface of a model server"))?;
+        if !(1..=16).contains(&parallel) {
+            return Err(format!("{parallel} is no number of requests at once for a model server"));
+        }
+        Ok(ModelServer { url, api, far, parallel })
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Device {
+    label: String,
+    at_ms: i64,
+}
+
+impl Device {
+    fn of(shared: &SharedDevice) -> Self {
+        let SharedDevice { label, at_ms } = shared.clone();
+        Self { label, at_ms }
+    }
+}
+
 /// What holds for the chats of one account.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Chats {
     chat_allowances: Vec<Allowance>,
     chat_modes: Vec<ChatMode>,
+    /// Whether contents of files stay here. Not written while nothing is said.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    private: BTreeMap<String, bool>,
 }
 
 impl Chats {
@@ -100,11 +162,12 @@ impl Chats {
                     mode: mode.name().to_owned(),
                 })
                 .collect(),
+            private: state.privacy.chats.iter().map(|(session, on)| (session.as_str().to_owned(), *on)).collect(),
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.chat_allowances.is_empty() && self.chat_modes.is_empty()
+        self.chat_allowances.is_empty() && self.chat_modes.is_empty() && self.private.is_empty()
     }
 }
 
@@ -151,7 +214,7 @@ enum Word {
 pub(super) fn write(state: &PolicyState, account: &str, others: &Others) -> Result<Vec<u8>, serde_json::Error> {
     let mut accounts = others.clone();
     accounts.insert(account.to_owned(), Chats::of(state));
-    let Chats { chat_allowances, chat_modes } = accounts.remove(DEFAULT).unwrap_or_default();
+    let Chats { chat_allowances, chat_modes, private } = accounts.remove(DEFAULT).unwrap_or_default();
     accounts.retain(|_, chats| !chats.is_empty());
     let document = Document {
         v: VERSION,
@@ -171,11 +234,17 @@ pub(super) fn write(state: &PolicyState, account: &str, others: &Others) -> Resu
         .to_owned(),
         chat_allowances,
         chat_modes,
+        private,
         command_rules: state.command_rules.iter().map(rule_written).collect(),
         rules_made: state.rules_made,
         browse_roots: state.browse_roots.clone(),
         screen: Screen::of(&state.screen),
         clipboard_foreign: state.clipboard_foreign,
+        private_all: state.privacy.all,
+        review_answers: state.privacy.review,
+        model_servers: state.model_servers.iter().map(Server::of).collect(),
+        devices: state.devices.iter().map(|(id, shared)| (id.as_str().to_owned(), Device::of(shared))).collect(),
+        added_ports: state.added_ports.clone(),
         accounts,
     };
     serde_json::to_vec_pretty(&document)
@@ -234,7 +303,8 @@ pub(super) fn parse(bytes: &[u8], account: &str) -> Result<(PolicyState, Others)
         other => return Err(format!("{other:?} is no network")),
     };
     let mut others = document.accounts;
-    let of_default = Chats { chat_allowances: document.chat_allowances, chat_modes: document.chat_modes };
+    let of_default =
+        Chats { chat_allowances: document.chat_allowances, chat_modes: document.chat_modes, private: document.private };
     if others.insert(DEFAULT.to_owned(), of_default).is_some() {
         return Err("the account default is in it twice".to_owned());
     }
@@ -251,20 +321,40 @@ pub(super) fn parse(bytes: &[u8], account: &str) -> Result<(PolicyState, Others)
     if let Some(mine) = mine {
         state.chat_allowances = mine.chat_allowances;
         state.chat_modes = mine.chat_modes;
+        state.privacy.chats = mine.privacy.chats;
     }
     state.command_rules = rules(document.command_rules, document.rules_made)?;
     state.rules_made = document.rules_made;
     state.browse_roots = roots(document.browse_roots)?;
     state.screen = document.screen.read()?;
     state.clipboard_foreign = document.clipboard_foreign;
+    state.privacy.all = document.private_all;
+    state.privacy.review = document.review_answers;
+    state.model_servers = servers(document.model_servers)?;
+    state.devices = devices(document.devices)?;
+    state.added_ports = ports(document.added_ports)?;
     Ok((state, others))
 }
 
 /// Version 1 had no rules, no modes for chats and no chosen folders, and did not say when a question was answered.
 fn from_version_1(value: &mut Value) -> Result<(), String> {
     let document = value.as_object_mut().ok_or("they are no object")?;
-    for name in ["chat_modes", "command_rules", "rules_made", "browse_roots", "accounts", "screen", "clipboard_foreign"]
-    {
+    const LATER: [&str; 13] = [
+        "chat_modes",
+        "command_rules",
+        "rules_made",
+        "browse_roots",
+        "accounts",
+        "screen",
+        "clipboard_foreign",
+        "private",
+        "private_all",
+        "review_answers",
+        "model_servers",
+        "devices",
+        "added_ports",
+    ];
+    for name in LATER {
         if document.contains_key(name) {
             return Err(format!("version 1 has no field {name:?}"));
         }
@@ -300,7 +390,35 @@ fn chats(written: &Chats, state: &mut PolicyState) -> Result<(), String> {
             return Err("one power has two modes in a chat".to_owned());
         }
     }
+    for (chat, on) in &written.private {
+        state.privacy.chats.insert(session(chat)?, *on);
+    }
     Ok(())
+}
+
+fn servers(written: Vec<Server>) -> Result<Vec<ModelServer>, String> {
+    if written.len() > MAX_MODEL_SERVERS {
+        return Err(format!("they hold more than {MAX_MODEL_SERVERS} servers of models"));
+    }
+    written.into_iter().map(Server::read).collect()
+}
+
+fn devices(written: BTreeMap<String, Device>) -> Result<BTreeMap<DeviceId, SharedDevice>, String> {
+    if written.len() > MAX_DEVICES {
+        return Err(format!("they hold more than {MAX_DEVICES} shared devices"));
+    }
+    let read = |(id, Device { label, at_ms }): (String, Device)| {
+        let id = DeviceId::parse(&id).map_err(|fault| format!("{id:?}: {fault}"))?;
+        Ok((id, SharedDevice { label, at_ms }))
+    };
+    written.into_iter().map(read).collect()
+}
+
+fn ports(written: Vec<String>) -> Result<Vec<String>, String> {
+    if written.len() > MAX_DEVICES {
+        return Err(format!("they hold more than {MAX_DEVICES} added ports"));
+    }
+    Ok(written)
 }
 
 fn rules(written: Vec<Rule>, made: u64) -> Result<Vec<CommandRule>, String> {

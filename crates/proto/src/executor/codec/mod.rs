@@ -6,10 +6,12 @@
 mod computer;
 mod escape;
 mod incoming;
+mod model;
 mod reply;
 
 pub(crate) use escape::cut_at;
 pub(crate) use incoming::parse_version;
 pub use incoming::{Incoming, Request, RequestKind, decode};
+pub(crate) use model::chunk;
 pub(crate) use reply::seconds;
 pub use reply::{Reply, ReplyContext};

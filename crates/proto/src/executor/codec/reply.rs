@@ -14,8 +14,8 @@ use drawbridge_core::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::computer;
 use super::escape::{cut_at, escaped_len, fit, push_string};
+use super::{computer, model};
 use crate::executor::errors::{clip, error_details, wire_code};
 use crate::executor::wire::{self, ErrorCode};
 
@@ -43,7 +43,9 @@ impl ReplyContext {
             | Operation::Command(_)
             | Operation::Browse(_)
             | Operation::Session(_)
-            | Operation::Computer(_) => None,
+            | Operation::Computer(_)
+            | Operation::Model(_)
+            | Operation::Hardware(_) => None,
         };
         Self { op: operation.name(), moved }
     }
@@ -119,6 +121,11 @@ impl Reply {
                     states.iter().map(|(name, state)| (name.clone(), computer::permission(*state))).collect();
                 small(id, "PERMISSIONS_CHECK_RESPONSE", &wire::PermissionsCheck { permissions }, room)
             }
+            Outcome::Stub(stub) => small(id, "FILE_CONTENTS", &model::stub(stub), room),
+            Outcome::Completion(answer) => small(id, "LOCAL_LLM_COMPLETION_RESPONSE", &model::completion(answer), room),
+            Outcome::Turn(answer) => small(id, "LOCAL_LLM_TURN_RESPONSE", &model::turn(answer), room),
+            // The protocol has no messages for devices; no link can ask for this.
+            Outcome::Hardware(_) => small(id, "ACK", &wire::Ack { ok: true, pid: None }, room),
         };
         match written {
             Ok((body, output_cut)) => Self { id: id.clone(), body, error: None, output_cut },

@@ -11,6 +11,7 @@ mod requests;
 
 use std::time::{Duration, Instant};
 
+use drawbridge_core::model::Piece;
 use drawbridge_core::{FRAME_LIMIT_BYTES, RequestId, WallMs};
 
 pub use effect::{
@@ -18,7 +19,7 @@ pub use effect::{
     Role, StatusFacts,
 };
 
-use super::codec::{Incoming, Reply, decode, seconds};
+use super::codec::{Incoming, Reply, chunk, decode, seconds};
 use super::wire::{Empty, Envelope, FromClient, SessionRevoked};
 use handshake::Failed;
 use keepalive::{Keepalive, Look};
@@ -149,6 +150,16 @@ impl Machine {
             effects.push(self.status(now, wall));
         }
         effects
+    }
+
+    /// A part of the answer to a request that still runs. Ignored when the request has its answer already.
+    #[must_use]
+    pub fn on_piece(&mut self, id: &RequestId, piece: &Piece, wall: WallMs) -> Vec<Effect> {
+        let State::Ready { negotiated, admitted, .. } = &self.state else { return Vec::new() };
+        let Some(part) = admitted.op_of(id).and_then(|op| chunk(op, piece)) else { return Vec::new() };
+        let mut frame = Envelope::new(id.as_str(), seconds(wall), part);
+        frame.version = Some(negotiated.version.clone());
+        vec![Effect::Send(frame.to_text())]
     }
 
     /// Sets what STATUS tells about the engine.

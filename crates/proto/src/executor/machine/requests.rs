@@ -55,6 +55,11 @@ impl Admitted {
         self.running.keys().cloned().collect()
     }
 
+    /// Returns the type of a request that runs.
+    pub(super) fn op_of(&self, id: &RequestId) -> Option<&'static str> {
+        self.running.get(id).map(|running| running.op)
+    }
+
     pub(super) fn release(&mut self, id: &RequestId) -> bool {
         self.running.remove(id).is_some()
     }

@@ -100,6 +100,16 @@ pub enum Capability {
 }
 
 impl Capability {
+    /// Returns what offering a device takes.
+    #[must_use]
+    pub const fn of_device(device: &HardwareDevice) -> Self {
+        match device {
+            HardwareDevice::Serial { .. } => Self::HardwareSerial,
+            HardwareDevice::Usb { .. } => Self::HardwareUsb,
+            HardwareDevice::Gpio { .. } => Self::HardwareGpio,
+        }
+    }
+
     /// Every capability.
     pub const ALL: [Self; 9] = [
         Self::DirectoryBrowse,
