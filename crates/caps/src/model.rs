@@ -51,6 +51,8 @@ pub struct Ask {
     pub sampling: Sampling,
     /// Refuse rather than let the server drop a part of a prompt that is too long for the model.
     pub whole: bool,
+    /// Ask servers on this computer alone, whatever else has the model: contents of private files go no further.
+    pub near_only: bool,
     /// Where parts of the answer go.
     pub pieces: Option<Pieces>,
     /// Tell the end of the text as a part, too.
@@ -140,6 +142,7 @@ impl Capability for Model {
                 messages: op.messages,
                 sampling: op.sampling,
                 whole: false,
+                near_only: false,
                 pieces: ctx.pieces.filter(|_| op.stream),
                 tell_end: true,
                 cancel: ctx.cancel,
