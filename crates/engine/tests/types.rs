@@ -7,11 +7,12 @@ use std::path::Path;
 use drawbridge_engine::doctor::{Finding, FindingState};
 use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
-    AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AuditView, CeilingView, ChangeCounts,
-    ChatModeView, ChatView, DiffLine, DiffView, ExplainView, GateKind, GateView, LinkState, LinkView, ManagedView,
-    MissingView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView,
-    ScreenUseView, ScreenView, SecretsView, ShellCeilingView, ShellView, Snapshot, TrayState, UndoView, VerifyView,
-    WhyView,
+    AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AskedFileView, AuditView, CeilingView,
+    ChangeCounts, ChatModeView, ChatPrivacyView, ChatView, DeviceView, DevicesView, DiffLine, DiffView, ExplainView,
+    GateKind, GateView, LinkState, LinkView, ManagedView, MissingView, ModelServerView, ModelUseView, ModelView,
+    ModelsView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView,
+    ScreenUseView, ScreenView, SecretsView, ShellCeilingView, ShellView, Snapshot, TrayState, TrialView, UndoView,
+    VerifyView, WhyView,
 };
 use drawbridge_engine::{Command, CommandError, Reply};
 use ts_rs::{Config, TS};
@@ -66,6 +67,15 @@ fn the_pages_types_are_those_of_the_engine() {
         MissingView,
         ScreenUseView,
         ScreenView,
+        ModelsView,
+        ModelServerView,
+        ModelView,
+        ModelUseView,
+        TrialView,
+        ChatPrivacyView,
+        AskedFileView,
+        DevicesView,
+        DeviceView,
         FindingState,
         Finding,
         Prefs,

@@ -898,6 +898,224 @@ clipboard_foreign: boolean,
  */
 in_use: ScreenUseView | null, };
 
+export type ModelsView = { 
+/**
+ * Servers that may be asked, best first.
+ */
+servers: Array<ModelServerView>, 
+/**
+ * Who asked what in this run, the latest first.
+ */
+uses: Array<ModelUseView>, 
+/**
+ * Contents of files stay here in every chat for which nothing else is said.
+ */
+private_all: boolean, 
+/**
+ * The person reads what a model answers about private files before it leaves.
+ */
+review: boolean, };
+
+export type ModelServerView = { 
+/**
+ * Its base address, which also names it.
+ */
+url: string, 
+/**
+ * "ollama", "openai", or "auto" while nobody knows.
+ */
+api: string, 
+/**
+ * What it calls itself, safe to show.
+ */
+name: string | null, 
+/**
+ * The configuration names it, so it cannot be removed here.
+ */
+from_config: boolean, 
+/**
+ * It may be on another computer.
+ */
+far: boolean, 
+/**
+ * Requests it takes at once.
+ */
+parallel: number, 
+/**
+ * It has answered. Nobody is asked while the power is off, so then it says nothing.
+ */
+answers: boolean, 
+/**
+ * Why it cannot be asked, with what to do; safe to show.
+ */
+trouble: string | null, 
+/**
+ * Its models.
+ */
+models: Array<ModelView>, 
+/**
+ * Requests that run there now.
+ */
+running: number, };
+
+export type ModelView = { 
+/**
+ * Its name, safe to show.
+ */
+name: string, 
+/**
+ * Size on disk in bytes, where the server tells.
+ */
+size_bytes: number | null, 
+/**
+ * Tokens that it can read, where the server tells.
+ */
+context_tokens: number | null, 
+/**
+ * It can be asked by this name: another server has not taken it before.
+ */
+offered: boolean, };
+
+export type ModelUseView = { 
+/**
+ * The model, safe to show.
+ */
+model: string, 
+/**
+ * The chat; none for the person's own tries.
+ */
+session_id: string | null, 
+/**
+ * Conversations that were continued.
+ */
+completions: number, 
+/**
+ * Questions about private files.
+ */
+turns: number, 
+/**
+ * Tokens read and written, as far as servers told.
+ */
+tokens: number, 
+/**
+ * When it was asked last, Unix milliseconds.
+ */
+last_ms: number, };
+
+export type TrialView = { 
+/**
+ * What came so far, safe to show.
+ */
+text: string, 
+/**
+ * "running", "done", "stopped" or "failed".
+ */
+state: string, 
+/**
+ * Why it failed, with what to do.
+ */
+problem: string | null, 
+/**
+ * Why the model ended.
+ */
+finish: string | null, 
+/**
+ * Tokens of the answer, where the server tells.
+ */
+tokens: number | null, 
+/**
+ * How long it took so far, in milliseconds.
+ */
+duration_ms: number, };
+
+export type ChatPrivacyView = { 
+/**
+ * They do.
+ */
+on: boolean, 
+/**
+ * What was said for this chat; none follows the setting for all.
+ */
+own: boolean | null, 
+/**
+ * Files that were asked about in this run, the latest first, at most 100.
+ */
+asked: Array<AskedFileView>, };
+
+export type AskedFileView = { 
+/**
+ * Its path, safe to show.
+ */
+path: string, 
+/**
+ * So often it was described.
+ */
+stubs: number, 
+/**
+ * So many questions were about it.
+ */
+turns: number, 
+/**
+ * When it was asked about last, Unix milliseconds.
+ */
+last_ms: number, };
+
+export type DevicesView = { 
+/**
+ * Those that are there, and those that are shared and away.
+ */
+devices: Array<DeviceView>, 
+/**
+ * They were looked for. Nobody looks while the power is off, unless the person asks.
+ */
+looked: boolean, };
+
+export type DeviceView = { 
+/**
+ * Its name for sharing.
+ */
+id: string, 
+/**
+ * "serial", "usb" or "gpio".
+ */
+kind: string, 
+/**
+ * Where it is, safe to show: a port, "2341:0043, bus 1", a chip. Empty while it is away.
+ */
+place: string, 
+/**
+ * In words, safe to show.
+ */
+description: string, 
+/**
+ * It is there.
+ */
+present: boolean, 
+/**
+ * The person shared it.
+ */
+shared: boolean, 
+/**
+ * The configuration shares it, so it cannot be taken back here.
+ */
+from_config: boolean, 
+/**
+ * The person named this port by path, as it stands here; safe to show.
+ */
+added: string | null, 
+/**
+ * Why this user cannot open it, with what to do; safe to show.
+ */
+denied: string | null, 
+/**
+ * Who has it open: "cli" for the command line, or a chat.
+ */
+held_by: string | null, 
+/**
+ * How it is open, in words.
+ */
+how: string | null, };
+
 export type FindingState = "ok" | "info" | "warn" | "fail";
 
 export type Finding = { 
