@@ -94,6 +94,8 @@ pub struct Ceilings {
     pub network: Option<Network>,
     /// The clipboard power covers only what the agent wrote itself.
     pub own_clipboard: bool,
+    /// Only servers of local models on this computer are asked.
+    pub near_models: bool,
 }
 
 /// Names of apps that each list may hold.

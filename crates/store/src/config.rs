@@ -68,6 +68,8 @@ pub struct Config {
     pub enable_local_llm: bool,
     /// Devices.
     pub enable_hardware: bool,
+    /// `[models]`.
+    pub models: ModelsTable,
     /// `[shell]`.
     pub shell: ShellTable,
     /// `[consent]`.
@@ -89,6 +91,15 @@ pub struct ShellTable {
     pub mode: Option<ShellMode>,
     /// What a confined command may reach.
     pub network: Option<Network>,
+}
+
+/// Further servers of local models, by their base addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelsTable {
+    /// On this computer. One that turns out to be elsewhere is not asked.
+    pub servers: Vec<String>,
+    /// May be on other computers: prompts and answers go there.
+    pub far: Vec<String>,
 }
 
 /// Who answers questions.
@@ -159,6 +170,7 @@ impl Default for Config {
             enable_clipboard_read_foreign: false,
             enable_local_llm: false,
             enable_hardware: false,
+            models: ModelsTable::default(),
             shell: ShellTable::default(),
             consent: ConsentTable::default(),
             browse: BrowseTable::default(),

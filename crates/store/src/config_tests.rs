@@ -20,6 +20,8 @@ const CONTRACT: &[&str] = &[
     "enable_clipboard_read_foreign",
     "enable_local_llm",
     "enable_hardware",
+    "models.servers",
+    "models.far",
     "shell.mode",
     "shell.network",
     "consent.attach",
@@ -51,6 +53,10 @@ enable_clipboard = true
 enable_clipboard_read_foreign = true
 enable_local_llm = true
 enable_hardware = true
+
+[models]
+servers = ["http://127.0.0.1:1234", "http://localhost:8080"]
+far = ["https://models.example"]
 
 [shell]
 mode = "full"
@@ -157,6 +163,10 @@ fn every_key_of_the_contract_can_be_set_in_the_file() {
         enable_clipboard_read_foreign: true,
         enable_local_llm: true,
         enable_hardware: true,
+        models: ModelsTable {
+            servers: vec!["http://127.0.0.1:1234".to_owned(), "http://localhost:8080".to_owned()],
+            far: vec!["https://models.example".to_owned()],
+        },
         shell: ShellTable { mode: Some(ShellMode::Full), network: Some(Network::Loopback) },
         consent: ConsentTable { attach: Some(PowerMode::Allowed), answer_from_cli: true },
         browse: BrowseTable { roots: Some(vec!["/home/zoe/a b".into(), "/srv".into()]) },
@@ -328,6 +338,10 @@ fn a_value_of_a_wrong_type_or_out_of_range_is_told_with_its_line() {
         "ollama_url = false",
         "enable_shell = \"true\"",
         "enable_hardware = 1",
+        "models.servers = \"http://127.0.0.1:1234\"",
+        "models.servers = [\"127.0.0.1:1234\"]",
+        "models.far = [\"ftp://models.example\"]",
+        "models.far = [7]",
         "shell.mode = \"none\"",
         "shell = \"full\"",
         "[[shell]]\nmode = \"full\"",

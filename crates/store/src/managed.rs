@@ -41,6 +41,8 @@ pub struct Managed {
     pub shell_network: Option<Network>,
     /// The clipboard power covers only what the agent wrote itself.
     pub own_clipboard: bool,
+    /// Only servers of local models on this computer are asked.
+    pub near_models: bool,
     /// Agents look for folders here alone, and no folder elsewhere is attached. Absolute.
     pub browse_roots: Option<Vec<PathBuf>>,
     /// `Some(false)`: the organisation brings updates.
@@ -164,6 +166,7 @@ impl Managed {
             confined: self.shell_confined,
             network: self.shell_network,
             own_clipboard: self.own_clipboard,
+            near_models: self.near_models,
         }
     }
 }

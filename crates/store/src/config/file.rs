@@ -165,9 +165,15 @@ fn nearest<T>(keys: &[&Key<T>], name: &str) -> &'static str {
     let near = |known: &&&Key<T>| {
         let other_table = distance(&last(name), &last(known.name)) + 1;
         let table = known.name.split_once('.').map_or(usize::MAX, |(table, _)| distance(name, table));
-        distance(name, known.name).min(other_table).min(table)
+        // Of keys that are as near, one of the table that was written is meant.
+        let elsewhere = table_of(name) != table_of(known.name);
+        (distance(name, known.name).min(other_table).min(table), elsewhere)
     };
     keys.iter().min_by_key(near).map_or("", |known| known.name)
+}
+
+fn table_of(name: &str) -> &str {
+    name.split_once('.').map_or("", |(table, _)| table)
 }
 
 /// Number of letters to put in, take out or exchange.

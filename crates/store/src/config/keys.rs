@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use drawbridge_core::PowerMode;
-use drawbridge_policy::{Network, ShellMode};
+use drawbridge_policy::{MAX_MODEL_SERVERS, Network, ShellMode};
 
 use super::Config;
 use crate::audit::SyncMode;
@@ -72,6 +72,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key!("enable_clipboard_read_foreign", enable_clipboard_read_foreign, switch, show_number),
     key!("enable_local_llm", enable_local_llm, switch, show_number),
     key!("enable_hardware", enable_hardware, switch, show_number),
+    key!("models.servers", models.servers, model_servers, |it: &Vec<String>| show_addresses(it)),
+    key!("models.far", models.far, model_servers, |it: &Vec<String>| show_addresses(it)),
     key!("shell.mode", shell.mode, |raw| one_of(raw, MODES).map(Some), |it: &Option<_>| show_one_of(*it, MODES)),
     key!("shell.network", shell.network, |raw| one_of(raw, NETWORKS).map(Some), |it: &Option<_>| show_one_of(
         *it, NETWORKS
@@ -203,6 +205,17 @@ pub(crate) fn some_path(raw: &Raw) -> Result<PathBuf, String> {
     title(raw).map(PathBuf::from)
 }
 
+/// Takes base addresses of servers of local models.
+fn model_servers(raw: &Raw) -> Result<Vec<String>, String> {
+    let wanted = || "must be a list of addresses in quotes, such as [\"http://127.0.0.1:1234\"]".to_owned();
+    let Raw::List(list) = raw else { return Err(wanted()) };
+    if list.len() > MAX_MODEL_SERVERS {
+        return Err(format!("must name {MAX_MODEL_SERVERS} servers at most"));
+    }
+    let is_web = |address: &String| address.starts_with("http://") || address.starts_with("https://");
+    list.iter().map(|one| address_of(one).ok().filter(is_web).ok_or_else(wanted)).collect()
+}
+
 pub(crate) fn folders(raw: &Raw) -> Result<Vec<PathBuf>, String> {
     let wanted = || "must be a list of whole paths in quotes, such as [\"/home/me/projects\"]".to_owned();
     let list = match raw {
@@ -229,6 +242,12 @@ fn show_text(value: &str) -> Option<String> {
 #[expect(clippy::unnecessary_wraps, reason = "each key is shown by a function of one shape")]
 fn show_address(value: &str) -> Option<String> {
     Some(quoted(&redacted_url(value)))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "each key is shown by a function of one shape")]
+fn show_addresses(addresses: &[String]) -> Option<String> {
+    let shown: Vec<String> = addresses.iter().map(|one| quoted(&redacted_url(one))).collect();
+    Some(format!("[{}]", shown.join(", ")))
 }
 
 fn show_one_of<T: Copy + PartialEq>(value: Option<T>, choices: &[(&str, T)]) -> Option<String> {

@@ -49,6 +49,7 @@ pub(super) const KEYS: &[Key<Managed>] = &[
     key!("shell.mode", shell_confined, |raw| one_of(raw, &[("confined", ShellMode::Confined)]).map(|_| true)),
     key!("shell.network", shell_network, |raw| one_of(raw, NETWORKS).map(Some)),
     key!("clipboard.foreign", own_clipboard, |raw| one_of(raw, &[("off", true)])),
+    key!("models.far", near_models, near),
     key!("browse.roots", browse_roots, |raw| folders(raw).map(Some)),
     key!("updates.enabled", updates_enabled, |raw| switch(raw).map(Some)),
     key!("updates.channel", update_channel, |raw| one_of(raw, CHANNELS).map(|name| Some(name.to_owned()))),
@@ -81,6 +82,14 @@ const LONGEST_NAME: usize = 80;
 
 fn mode(raw: &Raw) -> Result<PowerMode, String> {
     one_of(raw, MODES).map_err(|why| format!("{why}; leave it out to let the person choose"))
+}
+
+/// Takes the one word that forbids something; to allow it would say nothing.
+fn near(raw: &Raw) -> Result<bool, String> {
+    match switch(raw)? {
+        false => Ok(true),
+        true => Err("must be false; leave it out to let the person choose".to_owned()),
+    }
 }
 
 fn short(name: String) -> Result<String, String> {

@@ -8,7 +8,8 @@ use super::Managed;
 
 impl Managed {
     /// Returns what holds of this policy and a newer one in a program that was started with this one: each power, the
-    /// confinement, the network, the clipboard, the pictures a minute and the accounts as the stricter of the two has it. What only counts at a start stays this
+    /// confinement, the network, the clipboard, the servers of
+    /// local models, the pictures a minute and the accounts as the stricter of the two has it. What only counts at a start stays this
     /// one's; whether the platform in use may still be used is asked of the newer one.
     #[must_use]
     pub fn tightened_by(&self, newer: &Self) -> Self {
@@ -23,6 +24,7 @@ impl Managed {
             (held, new) => held.or(new),
         };
         both.own_clipboard |= newer.own_clipboard;
+        both.near_models |= newer.near_models;
         let pictures = &mut both.limits.max_screenshots_per_minute;
         *pictures = match (*pictures, newer.limits.max_screenshots_per_minute) {
             (Some(held), Some(new)) => Some(held.min(new)),
@@ -47,6 +49,6 @@ impl Managed {
 }
 
 fn holds_at_once(name: &str) -> bool {
-    ["powers.", "shell.", "clipboard."].iter().any(|table| name.starts_with(table))
+    ["powers.", "shell.", "clipboard.", "models."].iter().any(|table| name.starts_with(table))
         || ["accounts", "limits.max_screenshots_per_minute"].contains(&name)
 }

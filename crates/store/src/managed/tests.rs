@@ -64,6 +64,9 @@ network = "loopback"
 [clipboard]
 foreign = "off"
 
+[models]
+far = false
+
 [browse]
 roots = ["/srv/work"]
 
@@ -310,4 +313,25 @@ fn what_a_policy_says_of_clipboard_and_pictures_holds_above_the_configuration_an
     assert_eq!(both.locked, ["clipboard.foreign", "limits.max_screenshots_per_minute"]);
     let told = Computer::with("[clipboard]\nforeign = \"on\"").read().unwrap_err();
     assert!(told.contains("clipboard.foreign"), "{told}");
+}
+
+#[test]
+fn servers_of_models_elsewhere_can_be_taken_away_and_not_given() {
+    let computer = Computer::with("organisation = \"Example\"\n[models]\nfar = false");
+    let config = "[models]\nservers = [\"http://127.0.0.1:1234\"]\nfar = [\"http://192.0.2.1:8080\"]\n";
+
+    let now = computer.load(config, &[], FlagOverrides::default());
+
+    assert_eq!(now.config.models.servers, ["http://127.0.0.1:1234"]);
+    assert_eq!(now.config.models.far, [] as [String; 0]);
+    assert!(
+        now.overruled.iter().any(|one| one.key == "models.far" && one.layer == Origin::File),
+        "{:?}",
+        now.overruled
+    );
+    let both = Managed::default().tightened_by(&computer.read().unwrap());
+    assert!(both.ceilings().near_models);
+    assert_eq!(both.locked, ["models.far"]);
+    let told = Computer::with("[models]\nfar = true").read().unwrap_err();
+    assert!(told.contains("models.far") && told.contains("leave it out"), "{told}");
 }

@@ -18,6 +18,7 @@ export const managed = {
   'managed.key.allowed_platforms': 'Welche Plattformen benutzt werden dürfen',
   'managed.key.accounts': 'Konten',
   'managed.key.clipboard.foreign': 'Was Agenten aus der Zwischenablage lesen dürfen',
+  'managed.key.models.far': 'Modelle auf anderen Computern',
   'managed.key.shell.mode': 'Wie Befehle laufen',
   'managed.key.shell.network': 'Netz für Befehle',
   'managed.key.browse': 'Ordner für Agenten',

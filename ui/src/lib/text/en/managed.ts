@@ -18,6 +18,7 @@ export const managed = {
   'managed.key.allowed_platforms': 'Which platforms can be used',
   'managed.key.accounts': 'Accounts',
   'managed.key.clipboard.foreign': 'What agents may read of the clipboard',
+  'managed.key.models.far': 'Models on other computers',
   'managed.key.shell.mode': 'How commands run',
   'managed.key.shell.network': 'Network for commands',
   'managed.key.browse': 'Folders for agents',
