@@ -1,9 +1,10 @@
 //! Requests become operations; everything about a payload is checked here, once (spec 8, 9.2).
 //!
 //! What only the disk, the clock or the person can tell is not checked here: paths stay text, limits are the
-//! capability's business. Screen, input, apps and clipboard are in [`computer`].
+//! capability's business. Screen, input, apps and clipboard are in [`computer`], the local model in [`model`].
 
 mod computer;
+mod model;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -102,7 +103,9 @@ pub fn operation(kind: RequestKind, payload: Option<&str>) -> Result<Operation, 
         RequestKind::ClipboardRead => Operation::Computer(computer::clipboard_read(&read(payload)?)?),
         RequestKind::ClipboardWrite => Operation::Computer(computer::clipboard_write(read(payload)?)?),
         RequestKind::PermissionsCheck => Operation::Computer(computer::permissions(read(payload)?)?),
-        RequestKind::LocalModel(name) | RequestKind::Recording(name) => {
+        RequestKind::LocalLlmCompletion => Operation::Model(model::completion(read(payload)?)?),
+        RequestKind::LocalLlmTurn => Operation::Model(model::turn(read(payload)?)?),
+        RequestKind::Recording(name) => {
             return Err(unsupported(name, "this version of Drawbridge does not do it"));
         }
     })
@@ -110,9 +113,12 @@ pub fn operation(kind: RequestKind, payload: Option<&str>) -> Result<Operation, 
 
 fn file_read(request: FileRead) -> Result<FileOp, OpError> {
     let FileRead { path, encoding, format, offset, length, mode, schema_preview_bytes: _ } = request;
-    // Answering a stub request with content would leak what privacy mode holds back (spec 13).
-    if mode.is_some_and(|mode| mode != "content") {
-        return Err(unsupported("FILE_READ.mode", "only content can be read"));
+    match mode.as_deref() {
+        None | Some("content") => {}
+        // The preview would be content, and a description has no range and no encoding.
+        Some("stub") => return Ok(FileOp::Stub { path }),
+        // Answering what is not understood with content could leak what privacy mode holds back (spec 13).
+        Some(_) => return Err(unsupported("FILE_READ.mode", "it is \"content\" or \"stub\"")),
     }
     if length == Some(0) {
         return Err(fault("length", "must be at least 1"));

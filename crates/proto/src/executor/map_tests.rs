@@ -75,11 +75,19 @@ fn content_arrives_as_it_was_sent() {
 
 #[test]
 fn a_request_for_a_stub_is_never_answered_with_content() {
-    for mode in ["stub", "", "CONTENT"] {
+    for payload in [
+        r#"{"path": "x", "mode": "stub"}"#,
+        r#"{"path": "x", "mode": "stub", "schema_preview_bytes": 256, "format": "bytes", "offset": 7, "length": 0}"#,
+    ] {
+        assert!(matches!(file("FILE_READ", payload), FileOp::Stub { path } if path == "x"), "{payload}");
+    }
+    for mode in ["", "CONTENT", "Stub", "preview"] {
         let payload = format!(r#"{{"path": "x", "mode": "{mode}"}}"#);
         assert!(matches!(operation_of("FILE_READ", &payload), Err(OpError::Unsupported { .. })), "{mode}");
     }
-    assert!(operation_of("FILE_READ", r#"{"path": "x", "mode": "content"}"#).is_ok());
+    for payload in [r#"{"path": "x", "mode": "content"}"#, r#"{"path": "x", "mode": null}"#] {
+        assert!(matches!(file("FILE_READ", payload), FileOp::Read { .. }), "{payload}");
+    }
 }
 
 #[test]

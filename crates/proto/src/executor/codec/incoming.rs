@@ -36,7 +36,8 @@ pub enum RequestKind {
     ClipboardRead,
     ClipboardWrite,
     PermissionsCheck,
-    LocalModel(&'static str),
+    LocalLlmCompletion,
+    LocalLlmTurn,
     Recording(&'static str),
 }
 
@@ -68,8 +69,8 @@ impl RequestKind {
             "CLIPBOARD_READ" => Self::ClipboardRead,
             "CLIPBOARD_WRITE" => Self::ClipboardWrite,
             "PERMISSIONS_CHECK_REQUEST" => Self::PermissionsCheck,
-            "LOCAL_LLM_COMPLETION" => Self::LocalModel("LOCAL_LLM_COMPLETION"),
-            "LOCAL_LLM_TURN" => Self::LocalModel("LOCAL_LLM_TURN"),
+            "LOCAL_LLM_COMPLETION" => Self::LocalLlmCompletion,
+            "LOCAL_LLM_TURN" => Self::LocalLlmTurn,
             "REQUEST_RECORDING_CONSENT" => Self::Recording("REQUEST_RECORDING_CONSENT"),
             "START_RECORDING" => Self::Recording("START_RECORDING"),
             "STOP_RECORDING" => Self::Recording("STOP_RECORDING"),
@@ -106,7 +107,9 @@ impl RequestKind {
             Self::ClipboardRead => "CLIPBOARD_READ",
             Self::ClipboardWrite => "CLIPBOARD_WRITE",
             Self::PermissionsCheck => "PERMISSIONS_CHECK_REQUEST",
-            Self::LocalModel(name) | Self::Recording(name) => name,
+            Self::LocalLlmCompletion => "LOCAL_LLM_COMPLETION",
+            Self::LocalLlmTurn => "LOCAL_LLM_TURN",
+            Self::Recording(name) => name,
         }
     }
 
@@ -134,7 +137,7 @@ impl RequestKind {
             | Self::ClipboardRead
             | Self::ClipboardWrite
             | Self::PermissionsCheck => Capability::ComputerUse,
-            Self::LocalModel(_) => Capability::LocalLlm,
+            Self::LocalLlmCompletion | Self::LocalLlmTurn => Capability::LocalLlm,
             Self::Recording(_) => Capability::Recording,
         }
     }

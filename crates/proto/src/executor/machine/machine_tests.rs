@@ -569,14 +569,6 @@ fn link_with(capability: Capability) -> Link {
 }
 
 #[test]
-fn a_granted_capability_without_an_operation_is_not_supported() {
-    let mut link = link_with(Capability::LocalLlm);
-    let (code, frame) = refusal(&link.request("LOCAL_LLM_COMPLETION", "x", &json!({})));
-    assert_eq!(code, ErrorCode::FeatureNotSupported);
-    assert_eq!(frame["payload"]["details"]["feature"], "LOCAL_LLM_COMPLETION");
-}
-
-#[test]
 fn computer_use_starts_when_it_is_granted_and_a_bad_payload_of_it_names_its_field() {
     let mut link = link_with(Capability::ComputerUse);
     let effects = link.request("SCREENSHOT_REQUEST", "s", &json!({"monitor": -1}));
@@ -868,3 +860,6 @@ fn effects_show_no_content_in_a_log() {
     let effects = link.request("FILE_WRITE", "a", &json!({"path": "x", "content": "secret"}));
     assert!(!format!("{effects:?}").contains("secret"));
 }
+
+#[path = "model_tests.rs"]
+mod model;

@@ -41,10 +41,10 @@ pub struct FileRead {
     /// Number of bytes; default: up to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
-    /// Privacy mode (spec 13): anything but `content` is refused.
+    /// `content` (default), or `stub` in privacy mode (spec 13).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// Privacy mode (spec 13).
+    /// Privacy mode (spec 13): ignored, since a preview is content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_preview_bytes: Option<u64>,
 }
@@ -88,7 +88,7 @@ pub struct FileStub {
     pub mime_type: Option<String>,
     /// Hex digest of its content.
     pub sha256: String,
-    /// Its first bytes in base64.
+    /// Its first bytes in base64; we send none.
     pub schema_preview: String,
     /// Names the stub.
     pub stub_id: String,

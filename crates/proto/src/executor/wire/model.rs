@@ -1,14 +1,18 @@
-//! Messages of the local model (spec 11) and of privacy mode (spec 13). Parsed and printed; not served yet.
+//! Messages of the local model (spec 11) and of privacy mode (spec 13). Checks of meaning are in [`super::super::map`].
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::number;
 
 /// One message of a conversation. Roles we do not know are ignored, so the role stays text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatMessage {
     /// "system", "user" or "assistant".
     pub role: String,
-    /// The text.
-    pub content: String,
+    /// The text; of roles we do not know it may be anything.
+    #[serde(default)]
+    pub content: Value,
 }
 
 /// LOCAL_LLM_COMPLETION.
@@ -19,8 +23,8 @@ pub struct LocalLlmCompletion {
     /// The conversation.
     pub messages: Vec<ChatMessage>,
     /// Default 1024.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<i64>,
     /// Default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -89,13 +93,13 @@ pub struct LocalLlmTurn {
     /// More text for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Longest answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
-    /// Sampling.
+    /// Longest answer in tokens; default 1024.
+    #[serde(default, deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<i64>,
+    /// Default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Hash the files again first.
+    /// Hash the files again first; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify_sha256: Option<bool>,
 }
