@@ -10,6 +10,8 @@ mod glob;
 mod list;
 mod stat;
 
+pub(crate) use stat::mime;
+
 use std::sync::Arc;
 
 use drawbridge_core::{FileOp, Limits, OpError, Operation, Outcome, Power, SessionId};
@@ -148,16 +150,21 @@ impl Job {
 
     /// Puts a fault into the caller's terms.
     fn fault(&self, action: &'static str, path: &str, fault: PathFault) -> OpError {
-        let path = path.to_owned();
-        match fault {
-            PathFault::Refused(reason) => OpError::OutsideRoot { path, root: self.root.path().to_owned(), reason },
-            PathFault::BadPath(reason) => OpError::BadPath { path, reason },
-            PathFault::ReservedName => OpError::ReservedName { path },
-            PathFault::NotFound => OpError::NotFound { path },
-            PathFault::Exists => OpError::Exists { path },
-            PathFault::NotEmpty => OpError::NotEmpty { path },
-            PathFault::File { reason, message } => OpError::File { action, path, reason, message },
-        }
+        told(&self.root, action, path, fault)
+    }
+}
+
+/// Puts a fault into the caller's terms. `path` is as the peer wrote it.
+pub(crate) fn told(root: &Root, action: &'static str, path: &str, fault: PathFault) -> OpError {
+    let path = path.to_owned();
+    match fault {
+        PathFault::Refused(reason) => OpError::OutsideRoot { path, root: root.path().to_owned(), reason },
+        PathFault::BadPath(reason) => OpError::BadPath { path, reason },
+        PathFault::ReservedName => OpError::ReservedName { path },
+        PathFault::NotFound => OpError::NotFound { path },
+        PathFault::Exists => OpError::Exists { path },
+        PathFault::NotEmpty => OpError::NotEmpty { path },
+        PathFault::File { reason, message } => OpError::File { action, path, reason, message },
     }
 }
 

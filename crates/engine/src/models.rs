@@ -28,8 +28,8 @@ impl Models {
         board: Arc<Board>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
-        let model = Model::new(clock);
-        Arc::new(Self { privacy: Privacy::new(model.clone()), model, policy, board })
+        let model = Model::new(clock.clone());
+        Arc::new(Self { privacy: Privacy::new(model.clone(), clock), model, policy, board })
     }
 
     /// Looks which models there are, if the power is on in this chat. Waits a moment for it and no longer.

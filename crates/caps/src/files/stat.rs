@@ -79,7 +79,8 @@ pub(super) fn seconds(ns: i128) -> f64 {
     ns as f64 / 1e9
 }
 
-fn mime(name: &OsStr) -> Option<String> {
+/// Guesses what is in a file by its extension.
+pub(crate) fn mime(name: &OsStr) -> Option<String> {
     mime_guess::from_path(name).first_raw().map(str::to_owned)
 }
 
