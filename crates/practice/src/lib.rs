@@ -10,6 +10,7 @@ mod api;
 mod bounds;
 mod guard;
 mod inbound;
+pub mod model;
 mod oauth;
 mod options;
 mod outbox;
