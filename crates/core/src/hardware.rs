@@ -2,7 +2,7 @@
 //!
 //! The platform's protocol has no messages for devices; these operations come from the command line and from later adapters.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 /// Names a device for sharing. Stable over unplugging and restarts, and bound to what the device is: another device in the same
@@ -29,6 +29,27 @@ impl DeviceId {
             return Err(BadDeviceId);
         }
         Ok(Self(text.to_owned()))
+    }
+
+    /// Names a device by the beginning of a digest over what it is: `serial-0a1b2c3d4e5f`.
+    #[must_use]
+    pub fn of_digest(kind: DeviceKind, digest: [u8; 6]) -> Self {
+        let mut name = format!("{}-", kind.name());
+        for byte in digest {
+            // Writing into a String cannot fail.
+            let _ = write!(name, "{byte:02x}");
+        }
+        Self(name)
+    }
+
+    /// Names a device by what it is called. Letters become lower case, what does not fit becomes `-`, and a long name is cut.
+    #[must_use]
+    pub fn plain(kind: DeviceKind, called: &str) -> Self {
+        let fit = |c: char| match c.to_ascii_lowercase() {
+            c @ ('a'..='z' | '0'..='9' | '.' | ':') => c,
+            _ => '-',
+        };
+        Self(format!("{}-", kind.name()).chars().chain(called.chars().map(fit)).take(Self::MAX).collect())
     }
 
     /// Returns the name.
@@ -549,6 +570,21 @@ mod tests {
         }
         for bad in ["", "Serial", "a b", "a/b", "ü", "a\n", &"x".repeat(129)] {
             assert_eq!(DeviceId::parse(bad), Err(BadDeviceId), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_made_here_are_names() {
+        let made = [
+            DeviceId::of_digest(DeviceKind::Serial, [0, 1, 0xfe, 0xff, 0x10, 0xa0]),
+            DeviceId::plain(DeviceKind::Gpio, "Pinctrl BCM/2711 ü"),
+            DeviceId::plain(DeviceKind::Gpio, &"x".repeat(500)),
+            DeviceId::plain(DeviceKind::Gpio, ""),
+        ];
+        assert_eq!(made[0].as_str(), "serial-0001feff10a0");
+        assert_eq!(made[1].as_str(), "gpio-pinctrl-bcm-2711--");
+        for name in made {
+            assert_eq!(DeviceId::parse(name.as_str()), Ok(name));
         }
     }
 }

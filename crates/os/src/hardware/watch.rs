@@ -1,0 +1,1 @@
+//! Tells when devices come and go.
