@@ -474,8 +474,15 @@ const fn bad_path(reason: BadPathReason) -> &'static str {
     }
 }
 
+/// Names a few: a server may have thousands.
 fn models(available: &[String]) -> String {
-    if available.is_empty() { String::new() } else { format!("; these are: {}", available.join(", ")) }
+    const TOLD: usize = 20;
+    let Some(told) = available.get(..TOLD.min(available.len())).filter(|told| !told.is_empty()) else {
+        return String::new();
+    };
+    let more = available.len() - told.len();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("; these are: {}{rest}", told.join(", "))
 }
 
 fn numbers(monitors: &[i32]) -> String {

@@ -14,6 +14,8 @@ use super::wire::{Capability, ErrorCode};
 
 /// Longest path or name repeated in details, in bytes: as long as the longest path of any system needs.
 const DETAIL_TEXT_MAX: usize = 32 * 1024;
+/// Most models named in details. A server may have thousands, and HELLO has named them already.
+const MODELS_TOLD_MAX: usize = 64;
 
 /// Returns the code for an error.
 #[must_use]
@@ -140,7 +142,12 @@ pub fn error_details(error: &OpError, context: &ReplyContext) -> Value {
         }
         OpError::ClipboardConcealed { reason } => concealed(reason),
         OpError::ModelNotAvailable { requested, available } => {
-            json!({"requested_model": clip(requested), "available_models": available})
+            let told: Vec<String> = available.iter().take(MODELS_TOLD_MAX).map(|model| clip(model)).collect();
+            let mut details = json!({"requested_model": clip(requested), "available_models": told});
+            if let Some(more) = available.len().checked_sub(MODELS_TOLD_MAX).filter(|more| *more > 0) {
+                add(&mut details, json!({"more_models": more}));
+            }
+            details
         }
         OpError::ModelBusy { model } => json!({"requested_model": clip(model), "retry_after_ms": 1000}),
         OpError::ModelFailed { why } => json!({"backend_error": clip(why)}),

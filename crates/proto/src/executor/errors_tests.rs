@@ -237,3 +237,85 @@ fn limits_of_pictures_name_what_is_over() {
     let wanted = json!({"feature": "screenshot.window", "reason": "window_not_visible"});
     assert_eq!(told(&unsupported, "SCREENSHOT_REQUEST"), ("FEATURE_NOT_SUPPORTED", wanted));
 }
+
+fn asked() -> ReplyContext {
+    ReplyContext::of_name("LOCAL_LLM_COMPLETION")
+}
+
+#[test]
+fn a_model_that_is_not_here_is_named_beside_those_that_are() {
+    let error = OpError::ModelNotAvailable { requested: "gpt-9".into(), available: vec!["llama3.2:3b".into()] };
+    assert_eq!(wire_code(&error), ErrorCode::ModelNotAvailable);
+    let wanted = json!({
+        "requested_model": "gpt-9", "available_models": ["llama3.2:3b"], "op": "LOCAL_LLM_COMPLETION",
+    });
+    assert_eq!(error_details(&error, &asked()), wanted);
+    assert_eq!(error.to_string(), "the model gpt-9 is not available on this computer; these are: llama3.2:3b");
+
+    let none = OpError::ModelNotAvailable { requested: "gpt-9".into(), available: Vec::new() };
+    assert_eq!(error_details(&none, &asked())["available_models"], json!([]));
+    assert_eq!(none.to_string(), "the model gpt-9 is not available on this computer");
+}
+
+#[test]
+fn a_server_with_thousands_of_models_fills_no_error() {
+    let available: Vec<String> = (0..5000).map(|n| format!("m{n}-{}", "x".repeat(100))).collect();
+    let error = OpError::ModelNotAvailable { requested: "y".repeat(100_000), available };
+    let details = error_details(&error, &asked());
+
+    assert_eq!(details["available_models"].as_array().unwrap().len(), 64);
+    assert_eq!(details["more_models"], 4936);
+    assert!(details.to_string().len() < 64 * 1024);
+    let short =
+        OpError::ModelNotAvailable { requested: "y".into(), available: (0..25).map(|n| format!("m{n}")).collect() };
+    assert!(short.to_string().ends_with("m18, m19 and 5 more"), "{short}");
+    assert_eq!(error_details(&short, &asked()).get("more_models"), None);
+}
+
+#[test]
+fn a_busy_model_says_when_to_come_back() {
+    let error = OpError::ModelBusy { model: "m".into() };
+    assert_eq!(wire_code(&error), ErrorCode::LocalLlmBusy);
+    let wanted = json!({"requested_model": "m", "retry_after_ms": 1000, "op": "LOCAL_LLM_COMPLETION"});
+    assert_eq!(error_details(&error, &asked()), wanted);
+}
+
+#[test]
+fn a_failed_model_tells_what_its_back_end_said() {
+    let error = OpError::ModelFailed { why: "connection refused".into() };
+    assert_eq!(wire_code(&error), ErrorCode::LocalLlmFailed);
+    let wanted = json!({"backend_error": "connection refused", "op": "LOCAL_LLM_COMPLETION"});
+    assert_eq!(error_details(&error, &asked()), wanted);
+    assert_eq!(error.to_string(), "the local model failed: connection refused");
+}
+
+#[test]
+fn a_stub_that_no_longer_holds_says_which_and_what_to_do() {
+    let context = ReplyContext::of_name("LOCAL_LLM_TURN");
+    for reason in ["unknown", "changed", "gone"] {
+        let error = OpError::StubStale { stub_id: "stub_1".into(), reason, why: "the file has changed" };
+        assert_eq!(wire_code(&error), ErrorCode::StubStale);
+        let wanted = json!({"stub_id": "stub_1", "reason": reason, "op": "LOCAL_LLM_TURN"});
+        assert_eq!(error_details(&error, &context), wanted);
+        assert!(error.to_string().contains("read the file as a stub again"), "{error}");
+    }
+}
+
+#[test]
+fn a_reading_that_privacy_holds_back_says_what_to_ask_for_instead() {
+    let error = OpError::PrivacyMode { path: "taxes.csv".into() };
+    assert_eq!(wire_code(&error), ErrorCode::PrivacyModeBlocked);
+    let details = error_details(&error, &ReplyContext::of_name("FILE_READ"));
+    assert_eq!(details, json!({"path": "taxes.csv", "reason": "privacy_mode", "op": "FILE_READ"}));
+    let text = error.to_string();
+    assert!(text.contains("taxes.csv") && text.contains("mode \"stub\""), "{text}");
+}
+
+#[test]
+fn devices_tell_a_reason_and_never_whether_an_unshared_one_is_there() {
+    let context = ReplyContext::of_name("SERIAL_OPEN");
+    let unshared = OpError::DeviceNotShared { device: "serial:/dev/ttyUSB0".into() };
+    assert_eq!(wire_code(&unshared), ErrorCode::CapabilityNotGranted);
+    let details = error_details(&unshared, &context);
+    assert_eq!((&details["reason"], &details["device"]), (&json!("not_shared"), &json!("serial:/dev/ttyUSB0")));
+}

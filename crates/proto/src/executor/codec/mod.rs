@@ -12,6 +12,6 @@ mod reply;
 pub(crate) use escape::cut_at;
 pub(crate) use incoming::parse_version;
 pub use incoming::{Incoming, Request, RequestKind, decode};
-pub(crate) use model::chunk;
+pub(crate) use model::parts;
 pub(crate) use reply::seconds;
 pub use reply::{Reply, ReplyContext};

@@ -77,8 +77,8 @@ impl std::fmt::Debug for Reply {
 pub(super) struct TooLong(pub(super) usize);
 
 impl Reply {
-    /// Encodes an answer. One that would not fit into a frame becomes ERROR `FILE_TOO_LARGE`; output of a command is
-    /// cut until it fits.
+    /// Encodes an answer. One that would not fit into a frame becomes ERROR `FILE_TOO_LARGE`; output of a command and the
+    /// text of a model are cut until they fit.
     #[must_use]
     pub fn encode(id: &RequestId, context: &ReplyContext, limits: &Limits, result: Result<&Outcome, &OpError>) -> Self {
         let outcome = match result {
@@ -122,8 +122,8 @@ impl Reply {
                 small(id, "PERMISSIONS_CHECK_RESPONSE", &wire::PermissionsCheck { permissions }, room)
             }
             Outcome::Stub(stub) => small(id, "FILE_CONTENTS", &model::stub(stub), room),
-            Outcome::Completion(answer) => small(id, "LOCAL_LLM_COMPLETION_RESPONSE", &model::completion(answer), room),
-            Outcome::Turn(answer) => small(id, "LOCAL_LLM_TURN_RESPONSE", &model::turn(answer), room),
+            Outcome::Completion(answer) => Ok(model::completion(id, answer, room)),
+            Outcome::Turn(answer) => Ok(model::turn(id, answer, room)),
             // The protocol has no messages for devices; no link can ask for this.
             Outcome::Hardware(_) => small(id, "ACK", &wire::Ack { ok: true, pid: None }, room),
         };
@@ -169,7 +169,7 @@ impl Reply {
         self.error.map(ErrorCode::as_str)
     }
 
-    /// Tells whether output of a command was cut to fit the frame.
+    /// Tells whether output of a command or the text of a model was cut to fit the frame.
     #[must_use]
     pub fn output_cut(&self) -> bool {
         self.output_cut
@@ -178,17 +178,20 @@ impl Reply {
     /// Adds the tail and gives the frame out.
     #[must_use]
     pub fn into_frame(self, wall: WallMs, version: &str, pending_capacity: u32) -> String {
-        let mut frame = self.body;
-        let ms = wall.0.max(0);
-        // Writing into a String cannot fail.
-        let _ = write!(
-            frame,
-            ",\"ts\":{}.{:03},\"version\":\"{version}\",\"pending_capacity\":{pending_capacity}}}",
-            ms / 1000,
-            ms % 1000
-        );
-        frame
+        close(self.body, wall, version, Some(pending_capacity))
     }
+}
+
+/// Adds the tail to a frame that ends with its payload.
+pub(super) fn close(mut frame: String, wall: WallMs, version: &str, pending_capacity: Option<u32>) -> String {
+    let ms = wall.0.max(0);
+    // Writing into a String cannot fail.
+    let _ = write!(frame, ",\"ts\":{}.{:03},\"version\":\"{version}\"", ms / 1000, ms % 1000);
+    if let Some(capacity) = pending_capacity {
+        let _ = write!(frame, ",\"pending_capacity\":{capacity}");
+    }
+    frame.push('}');
+    frame
 }
 
 /// The longest tail that [`Reply::into_frame`] can write: `ts` has 14 characters until the year 2286.

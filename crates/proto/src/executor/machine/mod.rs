@@ -19,7 +19,7 @@ pub use effect::{
     Role, StatusFacts,
 };
 
-use super::codec::{Incoming, Reply, chunk, decode, seconds};
+use super::codec::{Incoming, Reply, decode, parts, seconds};
 use super::wire::{Empty, Envelope, FromClient, SessionRevoked};
 use handshake::Failed;
 use keepalive::{Keepalive, Look};
@@ -156,10 +156,8 @@ impl Machine {
     #[must_use]
     pub fn on_piece(&mut self, id: &RequestId, piece: &Piece, wall: WallMs) -> Vec<Effect> {
         let State::Ready { negotiated, admitted, .. } = &self.state else { return Vec::new() };
-        let Some(part) = admitted.op_of(id).and_then(|op| chunk(op, piece)) else { return Vec::new() };
-        let mut frame = Envelope::new(id.as_str(), seconds(wall), part);
-        frame.version = Some(negotiated.version.clone());
-        vec![Effect::Send(frame.to_text())]
+        let Some(op) = admitted.op_of(id) else { return Vec::new() };
+        parts(op, id, piece, wall, &negotiated.version).into_iter().map(Effect::Send).collect()
     }
 
     /// Sets what STATUS tells about the engine.
