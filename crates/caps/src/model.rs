@@ -3,6 +3,8 @@
 //! It never asks the person and never reads settings: which servers may be asked comes from the engine. Prompts and answers pass
 //! through and are kept nowhere.
 
+mod address;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drawbridge_core::model::{ChatMessage, ModelAnswer, ModelOp, Sampling};
@@ -12,6 +14,8 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Capability, Pieces, RunCtx};
+
+pub use address::{ServerFault, parse_server};
 
 /// A server and what it said when it was looked at last.
 #[derive(Debug, Clone, PartialEq, Eq)]
