@@ -96,6 +96,8 @@ pub enum Rule {
     PrivacyOn,
     /// Only a chat in which contents stay here may ask about files by stubs.
     PrivacyOff,
+    /// The person reads what a model answers about private files before it leaves.
+    Review,
     /// The person has not shared this device.
     NotShared,
     /// A person answered a question about this very operation.
@@ -122,6 +124,7 @@ impl Rule {
             Self::NobodyToAsk { .. } => "nobody_to_ask",
             Self::PrivacyOn => "privacy_on",
             Self::PrivacyOff => "privacy_off",
+            Self::Review => "review",
             Self::NotShared => "not_shared",
             Self::Answered { .. } => "answered",
         }
@@ -173,24 +176,45 @@ pub fn decide_resolved(
         let why = format!("{power} is switched off by {by}");
         return Explanation { decision: Decision::Deny, rule: Rule::LockedOff { by: by.clone() }, why };
     }
-    if let Some(rule) = held_back(state, operation, session) {
+    // A power that is off is the plainer reason.
+    if state.mode_in(power, session) != PowerMode::Off
+        && let Some(rule) = held_back(state, operation, session)
+    {
         return Explanation::new(Decision::Deny, rule);
     }
-    let mode = state.mode_in(power, session);
-    let rule = match state.chat_mode(power, session) {
-        _ if state.goes_beyond(power, session) => Rule::Ceiling { power, mode, by: state.ceilings.by.clone() },
-        Some(mode) => Rule::ChatMode { power, mode },
-        None => Rule::Mode { power, mode },
-    };
+    match operation {
+        // The turn itself was the question whether the model may be asked.
+        Operation::Model(ModelOp::Release(_)) => release(state, power, session),
+        Operation::Model(ModelOp::Turn(_)) if state.privacy.review && state.prompting == Prompting::Impossible => {
+            nobody_reads(power)
+        }
+        // It reads files as well, so both powers have a say and the stricter one counts.
+        Operation::Model(ModelOp::Turn(_)) => {
+            let model = by_mode(state, operation, session, programs, power);
+            let files = by_mode(state, operation, session, programs, Power::Files);
+            if files.decision > model.decision { files } else { model }
+        }
+        Operation::File(_)
+        | Operation::Command(_)
+        | Operation::Browse(_)
+        | Operation::Session(_)
+        | Operation::Computer(_)
+        | Operation::Model(_)
+        | Operation::Hardware(_) => by_mode(state, operation, session, programs, power),
+    }
+}
+
+/// Decides by what the person set for a power.
+fn by_mode(
+    state: &PolicyState,
+    operation: &Operation,
+    session: Option<&SessionId>,
+    programs: &Programs,
+    power: Power,
+) -> Explanation {
+    let (mode, rule) = mode_rule(state, power, session);
     match mode {
         PowerMode::Off => Explanation::new(Decision::Deny, rule),
-        // The one thing that asks even where its power is allowed: the person wants to read it first.
-        _ if asks_before_it_leaves(state, operation) => match state.prompting {
-            Prompting::Possible => Explanation::new(Decision::Ask, rule),
-            Prompting::Impossible => Explanation::new(Decision::Deny, Rule::NobodyToAsk { power }),
-        },
-        // Otherwise the turn itself was the question.
-        _ if matches!(operation, Operation::Model(ModelOp::Release(_))) => Explanation::new(Decision::Allow, rule),
         PowerMode::Allowed => Explanation::new(Decision::Allow, rule),
         PowerMode::AskOncePerChat
             if allowed_for_chat(state, power, session) && covered_by_chat_allowance(operation) =>
@@ -217,17 +241,50 @@ pub fn decide_resolved(
     }
 }
 
+/// Returns the mode that holds for a power in a chat, and whose it is.
+fn mode_rule(state: &PolicyState, power: Power, session: Option<&SessionId>) -> (PowerMode, Rule) {
+    if let Some(by) = state.locked_off.get(&power) {
+        return (PowerMode::Off, Rule::LockedOff { by: by.clone() });
+    }
+    let mode = state.mode_in(power, session);
+    let rule = match state.chat_mode(power, session) {
+        _ if state.goes_beyond(power, session) => Rule::Ceiling { power, mode, by: state.ceilings.by.clone() },
+        Some(mode) => Rule::ChatMode { power, mode },
+        None => Rule::Mode { power, mode },
+    };
+    (mode, rule)
+}
+
+/// Decides whether an answer about private files may leave. It asks even where its power is allowed: the person wants to read it first.
+fn release(state: &PolicyState, power: Power, session: Option<&SessionId>) -> Explanation {
+    let (mode, rule) = mode_rule(state, power, session);
+    match (mode, state.privacy.review, state.prompting) {
+        (PowerMode::Off, ..) => Explanation::new(Decision::Deny, rule),
+        (_, true, Prompting::Possible) => Explanation::new(Decision::Ask, Rule::Review),
+        (_, true, Prompting::Impossible) => nobody_reads(power),
+        (_, false, _) => Explanation::new(Decision::Allow, rule),
+    }
+}
+
+fn nobody_reads(power: Power) -> Explanation {
+    let why = "you read answers about private files before they leave, and nobody can be asked here".to_owned();
+    Explanation { decision: Decision::Deny, rule: Rule::NobodyToAsk { power }, why }
+}
+
 /// Returns the rule that holds an operation back whatever the mode of its power says: contents that stay here, stubs where there are
 /// none, devices that nobody shared.
 pub(crate) fn held_back(state: &PolicyState, operation: &Operation, session: Option<&SessionId>) -> Option<Rule> {
-    let off = |power| state.mode_in(power, session) == PowerMode::Off;
     match operation {
         Operation::File(FileOp::Read { .. }) if state.is_private(session) => Some(Rule::PrivacyOn),
         Operation::File(FileOp::Stub { .. }) if !state.is_private(session) => Some(Rule::PrivacyOff),
         Operation::Model(ModelOp::Turn(_)) if !state.is_private(session) => Some(Rule::PrivacyOff),
         // It reads files as well.
-        Operation::Model(ModelOp::Turn(_)) if off(Power::Files) => {
-            Some(Rule::Mode { power: Power::Files, mode: PowerMode::Off })
+        Operation::Model(ModelOp::Turn(_)) => {
+            let (mode, rule) = mode_rule(state, Power::Files, session);
+            // Which power is meant must be told, whoever switched it off.
+            let rule =
+                if matches!(rule, Rule::LockedOff { .. }) { Rule::Mode { power: Power::Files, mode } } else { rule };
+            (mode == PowerMode::Off).then_some(rule)
         }
         // Letting go of what is held is always right.
         Operation::Hardware(op) if !lets_go(&op.act) && !state.devices.contains_key(&op.device) => {
@@ -241,10 +298,6 @@ pub(crate) fn held_back(state: &PolicyState, operation: &Operation, session: Opt
         | Operation::Model(_)
         | Operation::Hardware(_) => None,
     }
-}
-
-const fn asks_before_it_leaves(state: &PolicyState, operation: &Operation) -> bool {
-    state.privacy.review && matches!(operation, Operation::Model(ModelOp::Release(_)))
 }
 
 const fn lets_go(act: &HardwareAct) -> bool {
@@ -280,8 +333,6 @@ fn needs_question(operation: &Operation) -> bool {
             ComputerOp::Input(InputOp::Wait { .. }) | ComputerOp::DisplayInfo | ComputerOp::PermissionsCheck { .. },
         ) => false,
         Operation::Hardware(op) => !lets_go(&op.act),
-        // A description without content shows as little as a listing does; what the model is told of it is asked about there.
-        Operation::File(FileOp::Stub { .. }) => false,
         Operation::File(_)
         | Operation::Command(_)
         | Operation::Computer(_)

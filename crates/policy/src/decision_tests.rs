@@ -59,6 +59,10 @@ fn every_operation() -> Vec<Operation> {
         launch(),
         Operation::Computer(ComputerOp::ClipboardRead),
         Operation::Computer(ComputerOp::DisplayInfo),
+        privacy::content(),
+        privacy::stub(),
+        privacy::turn(),
+        privacy::release(),
     ]
 }
 
@@ -386,8 +390,9 @@ fn any_state() -> impl Strategy<Value = PolicyState> {
         any::<bool>(),
         any::<bool>(),
         prop::option::of(mode),
+        any::<[bool; 4]>(),
     )
-        .prop_map(|(raised, broken, ui, modes, allowance, locked, most)| {
+        .prop_map(|(raised, broken, ui, modes, allowance, locked, most, [all, own, review, fixed])| {
             let mut state = PolicyState::defaults();
             state.raised = raised;
             state.broken = broken.then(|| "line 1".to_owned());
@@ -400,6 +405,10 @@ fn any_state() -> impl Strategy<Value = PolicyState> {
                 state.locked_off.insert(Power::Shell, "your organisation".to_owned());
             }
             state.ceilings.powers = most.into_iter().map(|most| (Power::Shell, most)).collect();
+            (state.privacy.all, state.privacy.review, state.ceilings.private) = (all, review, fixed);
+            if own {
+                state.privacy.chats.insert(chat("c"), !all);
+            }
             state
         })
 }
@@ -485,3 +494,6 @@ proptest! {
 
 #[path = "ceiling_tests.rs"]
 mod ceilings;
+
+#[path = "privacy_tests.rs"]
+mod privacy;

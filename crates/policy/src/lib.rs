@@ -18,8 +18,9 @@ pub use grant::{Fingerprint, GrantClaims, GrantFault, GrantKey, directory_finger
 pub use permit::{Permit, Question, Verdict, authorize, authorize_resolved};
 pub use programs::{Programs, may_loosen};
 pub use rules::{
-    Ceilings, ChatAllowance, Given, MAX_APP_CHARS, MAX_APPS, MAX_DEVICES, MAX_MODEL_SERVERS, ModelApi, ModelServer,
-    Network, Origin, PolicyState, Privacy, Prompting, ScreenRules, ScreenRulesFault, SharedDevice, ShellMode,
+    Ceilings, ChatAllowance, Given, MAX_APP_CHARS, MAX_APPS, MAX_DEVICES, MAX_MODEL_SERVERS, MAX_PRIVACY_CHATS,
+    ModelApi, ModelServer, Network, Origin, PolicyState, Privacy, Prompting, ScreenRules, ScreenRulesFault,
+    SharedDevice, ShellMode,
 };
 pub use segments::{Segment, Unreadable, segments};
 pub use words::RuleParts;

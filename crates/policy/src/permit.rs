@@ -187,7 +187,11 @@ pub fn authorize_resolved(
         (Decision::Allow, _) => {
             Verdict::Allowed(Permit { operation, session, programs, raise_count: state.raise_count, explanation })
         }
-        (Decision::Ask, Some(power)) => Verdict::Ask(Question { operation, session, programs, power, explanation }),
+        (Decision::Ask, Some(power)) => {
+            // The power that asks may be another one than that of the operation.
+            let power = explanation.rule.parts().power.unwrap_or(power);
+            Verdict::Ask(Question { operation, session, programs, power, explanation })
+        }
         (Decision::Deny, Some(power)) => Verdict::Denied(refusal(&explanation.rule, power, &operation), explanation),
         // An operation without a power is always allowed by `decide`; refuse if that ever changes.
         (Decision::Ask | Decision::Deny, None) => {
@@ -207,17 +211,18 @@ fn refusal(rule: &Rule, power: Power, operation: &Operation) -> OpError {
             why: "contents of files are not kept back in this chat, so read them as content".to_owned(),
         },
         Rule::NotShared => OpError::DeviceNotShared { device: device_of(operation) },
-        // The power that is off may be another one than that of the operation.
-        Rule::Mode { power, .. } => OpError::PowerOff { power: *power },
+        // The power that is off or asks may be another one than that of the operation.
+        Rule::Mode { power, .. } | Rule::ChatMode { power, .. } | Rule::Ceiling { power, .. } => {
+            OpError::PowerOff { power: *power }
+        }
+        Rule::NobodyToAsk { power } => OpError::NoUi { power: *power },
         Rule::Raised => OpError::Raised { power },
-        Rule::NobodyToAsk { .. } => OpError::NoUi { power },
         Rule::SettingsBroken
         | Rule::TakesAway
         | Rule::LockedOff { .. }
-        | Rule::Ceiling { .. }
-        | Rule::ChatMode { .. }
         | Rule::CommandRule { .. }
         | Rule::ChatAllowance { .. }
+        | Rule::Review
         | Rule::Answered { .. } => OpError::PowerOff { power },
     }
 }

@@ -96,6 +96,8 @@ pub struct Ceilings {
     pub own_clipboard: bool,
     /// Only servers of local models on this computer are asked.
     pub near_models: bool,
+    /// Contents of files stay on this machine in every chat.
+    pub private: bool,
 }
 
 /// Names of apps that each list may hold.
@@ -146,6 +148,9 @@ impl ScreenRules {
         Ok(())
     }
 }
+
+/// Chats that may say for themselves whether contents of files stay.
+pub const MAX_PRIVACY_CHATS: usize = 1_000;
 
 /// In which chats contents of files stay on this machine (spec 13).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -345,9 +350,13 @@ impl PolicyState {
         self.chat_mode(power, session).unwrap_or_else(|| self.mode(power))
     }
 
-    /// Tells whether contents of files stay on this machine in a chat.
+    /// Tells whether contents of files stay on this machine in a chat. What is said for the chat itself counts before what is said for
+    /// all, and what somebody above the person has fixed before both.
     #[must_use]
     pub fn is_private(&self, session: Option<&SessionId>) -> bool {
+        if self.ceilings.private {
+            return true;
+        }
         session.and_then(|session| self.privacy.chats.get(session)).copied().unwrap_or(self.privacy.all)
     }
 
@@ -370,12 +379,20 @@ impl PolicyState {
         self.chat_allowances.len() != before
     }
 
-    /// Drops everything that holds for a chat alone. Tells whether there was any.
+    /// Drops a chat's own word that contents of files may leave. Tells whether there was one. That they stay is never dropped by a
+    /// way that a platform can take: a chat that comes back under the same name must not be less private than it was.
+    pub fn drop_openness(&mut self, session: &SessionId) -> bool {
+        let before = self.privacy.chats.len();
+        self.privacy.chats.retain(|chat, on| chat != session || *on);
+        self.privacy.chats.len() != before
+    }
+
+    /// Drops everything that holds for a chat alone, except that contents of its files stay here. Tells whether there was any.
     pub fn forget_chat(&mut self, session: &SessionId) -> bool {
         let before = self.chat_modes.len();
         self.chat_modes.retain(|(chat, _), _| chat != session);
-        // A chat that comes back under the same name must not be less private than it was, so only what loosens goes.
-        self.privacy.chats.retain(|chat, on| chat != session || *on);
-        self.drop_allowances(session) || self.chat_modes.len() != before
+        let modes = self.chat_modes.len() != before;
+        let open = self.drop_openness(session);
+        self.drop_allowances(session) || modes || open
     }
 }

@@ -30,6 +30,7 @@ impl Rule {
             | Self::TakesAway
             | Self::PrivacyOn
             | Self::PrivacyOff
+            | Self::Review
             | Self::NotShared => parts,
             Self::LockedOff { by } => RuleParts { by: Some(by), ..parts },
             Self::Ceiling { power, mode, by } => {
@@ -54,6 +55,7 @@ impl Rule {
             ("takes_away", _) => Self::TakesAway,
             ("privacy_on", _) => Self::PrivacyOn,
             ("privacy_off", _) => Self::PrivacyOff,
+            ("review", _) => Self::Review,
             ("not_shared", _) => Self::NotShared,
             ("locked_off", _) => Self::LockedOff { by: parts.by?.to_owned() },
             ("ceiling", Some(power)) => Self::Ceiling { power, mode: parts.mode?, by: parts.by?.to_owned() },
@@ -123,6 +125,7 @@ fn sentence(decision: Decision, rule: &Rule) -> String {
         Rule::PrivacyOff => {
             "files are described without their contents only in a chat where contents stay here".to_owned()
         }
+        Rule::Review => "you read what the model answers about private files before it leaves".to_owned(),
         Rule::NotShared => "you have not shared this device".to_owned(),
         Rule::NobodyToAsk { power } => format!("the power {power} is set to ask, and nobody can be asked here"),
         Rule::Answered { .. } if decision == Decision::Deny => "you answered the question with no".to_owned(),
@@ -143,6 +146,7 @@ mod tests {
             Rule::TakesAway,
             Rule::PrivacyOn,
             Rule::PrivacyOff,
+            Rule::Review,
             Rule::NotShared,
             Rule::LockedOff { by: "your organisation".to_owned() },
             Rule::ChatAllowance { power },
@@ -161,7 +165,7 @@ mod tests {
             sentences.insert(Explanation::new(Decision::Deny, rule).why);
         }
         // The two ways of asking are told alike.
-        assert_eq!(sentences.len(), 21);
+        assert_eq!(sentences.len(), 22);
     }
 
     #[test]

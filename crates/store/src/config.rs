@@ -70,6 +70,10 @@ pub struct Config {
     pub enable_hardware: bool,
     /// `[models]`.
     pub models: ModelsTable,
+    /// `[privacy]`.
+    pub privacy: PrivacyTable,
+    /// `[hardware]`.
+    pub hardware: HardwareTable,
     /// `[shell]`.
     pub shell: ShellTable,
     /// `[consent]`.
@@ -93,6 +97,13 @@ pub struct ShellTable {
     pub network: Option<Network>,
 }
 
+/// Whether contents of files stay on this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrivacyTable {
+    /// In every chat for which the person has not said otherwise.
+    pub all: bool,
+}
+
 /// Further servers of local models, by their base addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelsTable {
@@ -100,6 +111,50 @@ pub struct ModelsTable {
     pub servers: Vec<String>,
     /// May be on other computers: prompts and answers go there.
     pub far: Vec<String>,
+}
+
+/// Devices that are shared wherever nobody sits before a window.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HardwareTable {
+    /// Which ones, as they come and go.
+    pub share: Vec<DeviceMatch>,
+}
+
+/// What the configuration says of a device that is shared.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum DeviceMatch {
+    /// The serial port of this path or name, also where no system lists it.
+    Port(String),
+    /// USB devices of these two ids.
+    Usb {
+        /// Vendor.
+        vendor: u16,
+        /// Product.
+        product: u16,
+    },
+    /// The GPIO chip of this name.
+    Gpio(String),
+}
+
+impl DeviceMatch {
+    /// Returns the serial port, if it means one.
+    #[must_use]
+    pub fn port(&self) -> Option<&str> {
+        match self {
+            Self::Port(port) => Some(port),
+            Self::Usb { .. } | Self::Gpio(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for DeviceMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(port) => f.write_str(port),
+            Self::Usb { vendor, product } => write!(f, "usb:{vendor:04x}:{product:04x}"),
+            Self::Gpio(chip) => write!(f, "gpio:{chip}"),
+        }
+    }
 }
 
 /// Who answers questions.
@@ -171,6 +226,8 @@ impl Default for Config {
             enable_local_llm: false,
             enable_hardware: false,
             models: ModelsTable::default(),
+            privacy: PrivacyTable::default(),
+            hardware: HardwareTable::default(),
             shell: ShellTable::default(),
             consent: ConsentTable::default(),
             browse: BrowseTable::default(),

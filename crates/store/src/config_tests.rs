@@ -22,6 +22,7 @@ const CONTRACT: &[&str] = &[
     "enable_hardware",
     "models.servers",
     "models.far",
+    "hardware.share",
     "shell.mode",
     "shell.network",
     "consent.attach",
@@ -57,6 +58,9 @@ enable_hardware = true
 [models]
 servers = ["http://127.0.0.1:1234", "http://localhost:8080"]
 far = ["https://models.example"]
+
+[hardware]
+share = ["/dev/ttyUSB0", "usb:2341:0043", "gpio:gpiochip0", "COM3"]
 
 [shell]
 mode = "full"
@@ -166,6 +170,14 @@ fn every_key_of_the_contract_can_be_set_in_the_file() {
         models: ModelsTable {
             servers: vec!["http://127.0.0.1:1234".to_owned(), "http://localhost:8080".to_owned()],
             far: vec!["https://models.example".to_owned()],
+        },
+        hardware: HardwareTable {
+            share: vec![
+                DeviceMatch::Port("/dev/ttyUSB0".to_owned()),
+                DeviceMatch::Usb { vendor: 0x2341, product: 0x0043 },
+                DeviceMatch::Gpio("gpiochip0".to_owned()),
+                DeviceMatch::Port("COM3".to_owned()),
+            ],
         },
         shell: ShellTable { mode: Some(ShellMode::Full), network: Some(Network::Loopback) },
         consent: ConsentTable { attach: Some(PowerMode::Allowed), answer_from_cli: true },
@@ -342,6 +354,11 @@ fn a_value_of_a_wrong_type_or_out_of_range_is_told_with_its_line() {
         "models.servers = [\"127.0.0.1:1234\"]",
         "models.far = [\"ftp://models.example\"]",
         "models.far = [7]",
+        "hardware.share = \"/dev/ttyUSB0\"",
+        "hardware.share = [\"ttyUSB0\"]",
+        "hardware.share = [\"usb:2341\"]",
+        "hardware.share = [\"usb:2341:+043\"]",
+        "hardware.share = [\"gpio:\"]",
         "shell.mode = \"none\"",
         "shell = \"full\"",
         "[[shell]]\nmode = \"full\"",

@@ -43,6 +43,8 @@ pub struct Managed {
     pub own_clipboard: bool,
     /// Only servers of local models on this computer are asked.
     pub near_models: bool,
+    /// Contents of files stay on this machine in every chat.
+    pub private: bool,
     /// Agents look for folders here alone, and no folder elsewhere is attached. Absolute.
     pub browse_roots: Option<Vec<PathBuf>>,
     /// `Some(false)`: the organisation brings updates.
@@ -167,6 +169,7 @@ impl Managed {
             network: self.shell_network,
             own_clipboard: self.own_clipboard,
             near_models: self.near_models,
+            private: self.private,
         }
     }
 }

@@ -11,13 +11,14 @@ use drawbridge_os::seat::Seat;
 use drawbridge_policy::{Network, PolicyState, Prompting, ShellMode};
 use drawbridge_proto::executor::dialer::Backoff;
 use drawbridge_store::audit::SyncMode;
-use drawbridge_store::config::{Config, Loaded, Origin};
+use drawbridge_store::config::{Config, DeviceMatch, Loaded, Origin};
 use drawbridge_store::managed::Managed;
 use drawbridge_store::secrets;
 use secrecy::SecretString;
 
 use crate::accounts::Fixed;
 use crate::managed::{self, ManagedOptions};
+use crate::models::ConfiguredModels;
 use crate::net::NetSettings;
 
 /// What an engine is started with. Everything configured is resolved already.
@@ -63,8 +64,8 @@ pub struct EngineOptions {
     pub passphrase: Option<SecretString>,
     /// What an organisation has fixed on this computer.
     pub managed: ManagedOptions,
-    /// Base address of the server of local models that the configuration names.
-    pub ollama_url: String,
+    /// Servers of local models that the configuration names.
+    pub models: ConfiguredModels,
     /// The screen that agents may see and use. None: the one that the environment names.
     pub seat: Option<Seat>,
 }
@@ -80,6 +81,10 @@ pub struct Overlay {
     pub shell_network: Option<Network>,
     /// The clipboard power also covers what others put there.
     pub clipboard_foreign: Option<bool>,
+    /// Devices that are shared as they come and go.
+    pub devices: Vec<DeviceMatch>,
+    /// Contents of files stay on this machine in every chat that says nothing of its own.
+    pub private: bool,
     /// What an organisation has fixed; it stands above everything else.
     pub managed: Option<Managed>,
 }
@@ -93,6 +98,13 @@ impl Overlay {
         state.shell_mode = self.shell_mode.unwrap_or(state.shell_mode);
         state.shell_network = self.shell_network.unwrap_or(state.shell_network);
         state.clipboard_foreign = self.clipboard_foreign.unwrap_or(state.clipboard_foreign);
+        for port in self.devices.iter().filter_map(DeviceMatch::port) {
+            // No system need list it.
+            if !state.added_ports.iter().any(|added| added == port) {
+                state.added_ports.push(port.to_owned());
+            }
+        }
+        state.privacy.all |= self.private;
         if let Some(managed) = &self.managed {
             managed::limit(managed, &mut state);
         }
@@ -133,7 +145,7 @@ impl EngineOptions {
             },
             max_concurrent_commands: config.max_concurrent_commands,
             max_screenshots_per_minute: config.max_screenshots_per_minute,
-            ollama_url: config.ollama_url.clone(),
+            models: ConfiguredModels::of(config),
             max_commands_per_minute: config.max_commands_per_minute,
             browse_roots: config.browse.roots.clone(),
             audit_sync: config.audit.sync,
@@ -163,6 +175,8 @@ fn overlay(loaded: &Loaded, host: Host) -> Overlay {
             shell_mode: config.shell.mode,
             shell_network: config.shell.network,
             clipboard_foreign: None,
+            private: config.privacy.all,
+            devices: config.hardware.share.clone(),
             managed: loaded.managed.clone(),
         },
         Host::Headless => Overlay {
@@ -172,10 +186,14 @@ fn overlay(loaded: &Loaded, host: Host) -> Overlay {
                 (Power::Shell, switched(config.enable_shell)),
                 (Power::ComputerUse, switched(config.enable_computer_use)),
                 (Power::Clipboard, switched(config.enable_clipboard)),
+                (Power::LocalModel, switched(config.enable_local_llm)),
+                (Power::Hardware, switched(config.enable_hardware)),
             ]),
             shell_mode: Some(headless_shell(loaded, config)),
             shell_network: config.shell.network,
             clipboard_foreign: Some(config.enable_clipboard_read_foreign),
+            private: config.privacy.all,
+            devices: config.hardware.share.clone(),
             managed: loaded.managed.clone(),
         },
     }

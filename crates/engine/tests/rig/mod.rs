@@ -11,11 +11,12 @@ use drawbridge_core::{Limits, Power, PowerMode};
 use drawbridge_engine::managed::ManagedOptions;
 use drawbridge_engine::net::NetSettings;
 use drawbridge_engine::view::{LinkState, Snapshot};
-use drawbridge_engine::{Backoff, Command, Engine, EngineHandle, EngineOptions, ExitKind, Overlay, Reply};
+use drawbridge_engine::{Backoff, Command, ConfiguredModels, Engine, EngineHandle, EngineOptions, ExitKind, Overlay, Reply};
 use drawbridge_os::folders::Folders;
 use drawbridge_os::seat::{Seat, SeatKind};
 use drawbridge_practice::{ConsentMode, Failure, Practice, PracticeOptions, Scope, Script};
 use drawbridge_store::audit::SyncMode;
+use drawbridge_store::config::DeviceMatch;
 use drawbridge_store::secrets::SecretFile;
 use drawbridge_store::state_dir::StateDir;
 use secrecy::SecretString;
@@ -49,6 +50,8 @@ pub struct Wish {
     pub seat: Seat,
     /// What the flag about the clipboard says, if it is there.
     pub clipboard_foreign: Option<bool>,
+    /// Devices that the configuration shares.
+    pub devices: Vec<DeviceMatch>,
 }
 
 impl Wish {
@@ -63,6 +66,7 @@ impl Wish {
             in_a_file: false,
             seat: Seat { kind: SeatKind::None, display: None },
             clipboard_foreign: None,
+            devices: Vec::new(),
         }
     }
 
@@ -123,7 +127,7 @@ impl Rig {
             max_commands_per_minute: 60,
             max_screenshots_per_minute: 10_000,
             // A port that nobody can listen on.
-            ollama_url: "http://127.0.0.1:1".to_owned(),
+            models: ConfiguredModels { ollama_url: "http://127.0.0.1:1".to_owned(), ..ConfiguredModels::default() },
             browse_roots: Some(vec![home_path.clone()]),
             audit_sync: SyncMode::Interval,
             net: NetSettings::default(),
@@ -132,6 +136,8 @@ impl Rig {
                 shell_mode: Some(drawbridge_policy::ShellMode::Full),
                 shell_network: None,
                 clipboard_foreign: wish.clipboard_foreign,
+                private: false,
+                devices: wish.devices,
                 managed: wish.managed.policy.clone(),
             },
             can_ask: wish.can_ask,

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use drawbridge_core::PowerMode;
-use drawbridge_policy::{MAX_MODEL_SERVERS, Network, ShellMode};
+use drawbridge_policy::{MAX_DEVICES, MAX_MODEL_SERVERS, Network, ShellMode};
 
-use super::Config;
+use super::{Config, DeviceMatch};
 use crate::audit::SyncMode;
 
 /// A value before anybody checked it.
@@ -74,6 +74,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key!("enable_hardware", enable_hardware, switch, show_number),
     key!("models.servers", models.servers, model_servers, |it: &Vec<String>| show_addresses(it)),
     key!("models.far", models.far, model_servers, |it: &Vec<String>| show_addresses(it)),
+    key!("privacy.all", privacy.all, switch, show_number),
+    key!("hardware.share", hardware.share, devices, |it: &Vec<_>| show_devices(it)),
     key!("shell.mode", shell.mode, |raw| one_of(raw, MODES).map(Some), |it: &Option<_>| show_one_of(*it, MODES)),
     key!("shell.network", shell.network, |raw| one_of(raw, NETWORKS).map(Some), |it: &Option<_>| show_one_of(
         *it, NETWORKS
@@ -216,6 +218,35 @@ fn model_servers(raw: &Raw) -> Result<Vec<String>, String> {
     list.iter().map(|one| address_of(one).ok().filter(is_web).ok_or_else(wanted)).collect()
 }
 
+/// Takes what is said of devices.
+fn devices(raw: &Raw) -> Result<Vec<DeviceMatch>, String> {
+    let wanted = || {
+        "must be a list of devices in quotes, such as [\"/dev/ttyUSB0\", \"usb:2341:0043\", \"gpio:gpiochip0\"]".to_owned()
+    };
+    let Raw::List(list) = raw else { return Err(wanted()) };
+    if list.len() > MAX_DEVICES {
+        return Err(format!("must name {MAX_DEVICES} devices at most"));
+    }
+    list.iter().map(|one| word(one).ok().as_deref().and_then(device).ok_or_else(wanted)).collect()
+}
+
+fn device(text: &str) -> Option<DeviceMatch> {
+    let hex = |text: &str| {
+        let digits = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u16::from_str_radix(text, 16).ok().filter(|_| digits)
+    };
+    if let Some(ids) = text.strip_prefix("usb:") {
+        let (vendor, product) = ids.split_once(':')?;
+        return Some(DeviceMatch::Usb { vendor: hex(vendor)?, product: hex(product)? });
+    }
+    if let Some(chip) = text.strip_prefix("gpio:") {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        return (!chip.is_empty() && chip.bytes().all(plain)).then(|| DeviceMatch::Gpio(chip.to_owned()));
+    }
+    let numbered = text.strip_prefix("COM").is_some_and(|number| number.parse::<u16>().is_ok());
+    (numbered || Path::new(text).is_absolute()).then(|| DeviceMatch::Port(text.to_owned()))
+}
+
 pub(crate) fn folders(raw: &Raw) -> Result<Vec<PathBuf>, String> {
     let wanted = || "must be a list of whole paths in quotes, such as [\"/home/me/projects\"]".to_owned();
     let list = match raw {
@@ -247,6 +278,12 @@ fn show_address(value: &str) -> Option<String> {
 #[expect(clippy::unnecessary_wraps, reason = "each key is shown by a function of one shape")]
 fn show_addresses(addresses: &[String]) -> Option<String> {
     let shown: Vec<String> = addresses.iter().map(|one| quoted(&redacted_url(one))).collect();
+    Some(format!("[{}]", shown.join(", ")))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "each key is shown by a function of one shape")]
+fn show_devices(devices: &[DeviceMatch]) -> Option<String> {
+    let shown: Vec<String> = devices.iter().map(|one| quoted(&one.to_string())).collect();
     Some(format!("[{}]", shown.join(", ")))
 }
 

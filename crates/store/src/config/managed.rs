@@ -28,6 +28,9 @@ pub(super) fn apply(managed: &Managed, config: &mut Config, origins: &mut BTreeM
     if managed.own_clipboard {
         over.fix("enable_clipboard_read_foreign", &mut config.enable_clipboard_read_foreign, Some(&false));
     }
+    if managed.private {
+        over.fix("privacy.all", &mut config.privacy.all, Some(&true));
+    }
     if managed.near_models {
         over.fix("models.far", &mut config.models.far, Some(&Vec::new()));
     }

@@ -50,6 +50,7 @@ pub(super) const KEYS: &[Key<Managed>] = &[
     key!("shell.network", shell_network, |raw| one_of(raw, NETWORKS).map(Some)),
     key!("clipboard.foreign", own_clipboard, |raw| one_of(raw, &[("off", true)])),
     key!("models.far", near_models, near),
+    key!("privacy.all", private, private),
     key!("browse.roots", browse_roots, |raw| folders(raw).map(Some)),
     key!("updates.enabled", updates_enabled, |raw| switch(raw).map(Some)),
     key!("updates.channel", update_channel, |raw| one_of(raw, CHANNELS).map(|name| Some(name.to_owned()))),
@@ -89,6 +90,14 @@ fn near(raw: &Raw) -> Result<bool, String> {
     match switch(raw)? {
         false => Ok(true),
         true => Err("must be false; leave it out to let the person choose".to_owned()),
+    }
+}
+
+/// The same for contents of files.
+fn private(raw: &Raw) -> Result<bool, String> {
+    match switch(raw)? {
+        true => Ok(true),
+        false => Err("must be true; leave it out to let the person choose".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::Managed;
 impl Managed {
     /// Returns what holds of this policy and a newer one in a program that was started with this one: each power, the
     /// confinement, the network, the clipboard, the servers of
-    /// local models, the pictures a minute and the accounts as the stricter of the two has it. What only counts at a start stays this
+    /// local models, the contents that stay, the pictures a minute and the accounts as the stricter of the two has it. What only counts at a start stays this
     /// one's; whether the platform in use may still be used is asked of the newer one.
     #[must_use]
     pub fn tightened_by(&self, newer: &Self) -> Self {
@@ -25,6 +25,7 @@ impl Managed {
         };
         both.own_clipboard |= newer.own_clipboard;
         both.near_models |= newer.near_models;
+        both.private |= newer.private;
         let pictures = &mut both.limits.max_screenshots_per_minute;
         *pictures = match (*pictures, newer.limits.max_screenshots_per_minute) {
             (Some(held), Some(new)) => Some(held.min(new)),
@@ -49,6 +50,6 @@ impl Managed {
 }
 
 fn holds_at_once(name: &str) -> bool {
-    ["powers.", "shell.", "clipboard.", "models."].iter().any(|table| name.starts_with(table))
+    ["powers.", "shell.", "clipboard.", "models.", "privacy."].iter().any(|table| name.starts_with(table))
         || ["accounts", "limits.max_screenshots_per_minute"].contains(&name)
 }

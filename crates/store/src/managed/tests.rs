@@ -67,6 +67,9 @@ foreign = "off"
 [models]
 far = false
 
+[privacy]
+all = true
+
 [browse]
 roots = ["/srv/work"]
 
@@ -334,4 +337,19 @@ fn servers_of_models_elsewhere_can_be_taken_away_and_not_given() {
     assert_eq!(both.locked, ["models.far"]);
     let told = Computer::with("[models]\nfar = true").read().unwrap_err();
     assert!(told.contains("models.far") && told.contains("leave it out"), "{told}");
+}
+
+#[test]
+fn contents_can_be_kept_on_the_computer_and_not_let_go() {
+    let computer = Computer::with("organisation = \"Example\"\n[privacy]\nall = true");
+
+    let now = computer.load("[privacy]\nall = false\n", &[], FlagOverrides::default());
+
+    assert!(now.config.privacy.all);
+    assert!(now.overruled.iter().any(|one| one.key == "privacy.all"), "{:?}", now.overruled);
+    let both = Managed::default().tightened_by(&computer.read().unwrap());
+    assert!(both.ceilings().private);
+    assert_eq!(both.locked, ["privacy.all"]);
+    let told = Computer::with("[privacy]\nall = false").read().unwrap_err();
+    assert!(told.contains("privacy.all") && told.contains("leave it out"), "{told}");
 }

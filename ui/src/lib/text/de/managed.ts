@@ -19,6 +19,7 @@ export const managed = {
   'managed.key.accounts': 'Konten',
   'managed.key.clipboard.foreign': 'Was Agenten aus der Zwischenablage lesen dürfen',
   'managed.key.models.far': 'Modelle auf anderen Computern',
+  'managed.key.privacy.all': 'Was auf diesem Computer bleibt',
   'managed.key.shell.mode': 'Wie Befehle laufen',
   'managed.key.shell.network': 'Netz für Befehle',
   'managed.key.browse': 'Ordner für Agenten',

@@ -19,6 +19,7 @@ export const managed = {
   'managed.key.accounts': 'Accounts',
   'managed.key.clipboard.foreign': 'What agents may read of the clipboard',
   'managed.key.models.far': 'Models on other computers',
+  'managed.key.privacy.all': 'What stays on this computer',
   'managed.key.shell.mode': 'How commands run',
   'managed.key.shell.network': 'Network for commands',
   'managed.key.browse': 'Folders for agents',
