@@ -1,0 +1,209 @@
+//! Contents of files that stay on this machine.
+
+use drawbridge_core::ContentForm;
+use drawbridge_core::model::{Knob, Release, Sampling, Turn};
+
+use super::*;
+
+pub(super) fn content() -> Operation {
+    Operation::File(FileOp::Read { path: "/r/pay.csv".to_owned(), form: ContentForm::Bytes, offset: 0, length: None })
+}
+
+pub(super) fn stub() -> Operation {
+    Operation::File(FileOp::Stub { path: "/r/pay.csv".to_owned() })
+}
+
+pub(super) fn turn() -> Operation {
+    let knob = |value| Knob::new(value).unwrap();
+    Operation::Model(ModelOp::Turn(Turn {
+        model: "small:1b".to_owned(),
+        task: "add up".to_owned(),
+        stubs: vec!["stub_1".to_owned()],
+        context: None,
+        sampling: Sampling { max_tokens: 100, temperature: knob(0.0), top_p: knob(1.0) },
+        verify: true,
+    }))
+}
+
+pub(super) fn release() -> Operation {
+    let (model, paths) = ("small:1b".to_owned(), vec!["/r/pay.csv".to_owned()]);
+    Operation::Model(ModelOp::Release(Release { model, answer: "5".to_owned(), paths }))
+}
+
+/// Chat "c" is private, and everything that it can need is allowed.
+fn private() -> PolicyState {
+    let mut state = with(Power::LocalModel, PowerMode::Allowed);
+    state.prompting = Prompting::Possible;
+    state.privacy.chats.insert(chat("c"), true);
+    state
+}
+
+fn said(state: &PolicyState, operation: &Operation) -> (Decision, &'static str) {
+    let explained = decide(state, operation, Some(&chat("c")));
+    (explained.decision, explained.rule.name())
+}
+
+#[test]
+fn contents_are_refused_in_every_mode_and_everything_else_goes_on() {
+    let mut state = private();
+    state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::Files }, given());
+    for mode in [PowerMode::AskEachTime, PowerMode::AskOncePerChat, PowerMode::Allowed] {
+        state.modes.insert(Power::Files, mode);
+        assert_eq!(said(&state, &content()), (Decision::Deny, "privacy_on"), "{}", mode.name());
+    }
+    assert_eq!(said(&state, &stub()).0, Decision::Allow);
+    assert_eq!(said(&state, &turn()).0, Decision::Allow);
+    assert_eq!(said(&state, &read()).0, Decision::Allow);
+    let verdict = authorize(&state, content(), Some(chat("c")));
+    let Verdict::Denied(OpError::PrivacyMode { path }, _) = verdict else { panic!("{verdict:?}") };
+    assert_eq!(path, "/r/pay.csv");
+
+    state.modes.insert(Power::Files, PowerMode::Off);
+    assert_eq!(said(&state, &content()), (Decision::Deny, "mode"));
+}
+
+#[test]
+fn where_contents_may_leave_nothing_has_changed_and_stubs_are_no_feature() {
+    let mut state = private();
+    state.privacy.chats.clear();
+    assert_eq!(said(&state, &content()), (Decision::Allow, "mode"));
+    for operation in [stub(), turn()] {
+        assert_eq!(said(&state, &operation), (Decision::Deny, "privacy_off"));
+        let verdict = authorize(&state, operation, Some(chat("c")));
+        assert!(matches!(verdict, Verdict::Denied(OpError::Unsupported { .. }, _)), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_chat_may_say_otherwise_than_all_but_not_than_the_organisation() {
+    let mut state = PolicyState::defaults();
+    state.privacy.all = true;
+    state.privacy.chats.insert(chat("open"), false);
+    assert!(state.is_private(Some(&chat("c"))) && state.is_private(None));
+    assert!(!state.is_private(Some(&chat("open"))));
+
+    state.ceilings.private = true;
+    assert!(state.is_private(Some(&chat("open"))));
+    state.privacy.all = false;
+    assert!(state.is_private(Some(&chat("c"))) && state.is_private(None));
+}
+
+#[test]
+fn a_chat_that_is_forgotten_comes_back_no_less_private() {
+    let mut state = PolicyState::defaults();
+    state.privacy.all = true;
+    state.privacy.chats.insert(chat("c"), false);
+    assert!(state.forget_chat(&chat("c")), "what is dropped has to be stored");
+    assert!(state.is_private(Some(&chat("c"))));
+    assert!(!state.forget_chat(&chat("c")));
+
+    state.privacy.all = false;
+    state.privacy.chats.insert(chat("c"), true);
+    assert!(!state.forget_chat(&chat("c")));
+    assert!(state.is_private(Some(&chat("c"))));
+}
+
+#[test]
+fn a_yes_and_a_permit_from_before_are_worth_nothing_after() {
+    let mut state = with(Power::Files, PowerMode::AskEachTime);
+    state.prompting = Prompting::Possible;
+    let Verdict::Ask(question) = authorize(&state, content(), Some(chat("c"))) else { panic!("no question") };
+    let Verdict::Ask(answered) = authorize(&state, content(), Some(chat("c"))) else { panic!("no question") };
+    let answered = answered.approve(&state).unwrap();
+    state.modes.insert(Power::Files, PowerMode::Allowed);
+    let allowed = permit(&state, content());
+
+    state.privacy.all = true;
+
+    assert!(matches!(question.approve(&state), Err(OpError::PrivacyMode { .. })));
+    assert!(matches!(answered.confirm(&state), Err(OpError::PrivacyMode { .. })));
+    assert!(matches!(allowed.confirm(&state), Err(OpError::PrivacyMode { .. })));
+}
+
+#[test]
+fn a_permit_for_a_turn_dies_when_contents_may_leave_again() {
+    let mut state = private();
+    let (stub, turn) = (permit(&state, stub()), permit(&state, turn()));
+
+    state.privacy.chats.clear();
+
+    assert!(matches!(stub.confirm(&state), Err(OpError::Unsupported { .. })));
+    assert!(matches!(turn.confirm(&state), Err(OpError::Unsupported { .. })));
+}
+
+#[test]
+fn a_turn_reads_files_so_the_stricter_of_both_powers_counts() {
+    let mut state = private();
+    let modes = |state: &mut PolicyState, files, model| {
+        state.modes.insert(Power::Files, files);
+        state.modes.insert(Power::LocalModel, model);
+    };
+    for (files, model, asks) in [
+        (PowerMode::AskEachTime, PowerMode::Allowed, Power::Files),
+        (PowerMode::Allowed, PowerMode::AskEachTime, Power::LocalModel),
+        (PowerMode::AskOncePerChat, PowerMode::AskEachTime, Power::LocalModel),
+    ] {
+        modes(&mut state, files, model);
+        let Verdict::Ask(question) = authorize(&state, turn(), Some(chat("c"))) else { panic!("no question") };
+        assert_eq!(question.power(), asks);
+    }
+    // A yes for the chat is one to the power that asked.
+    modes(&mut state, PowerMode::AskOncePerChat, PowerMode::Allowed);
+    assert_eq!(said(&state, &turn()), (Decision::Ask, "mode"));
+    state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::Files }, given());
+    assert_eq!(said(&state, &turn()).0, Decision::Allow);
+
+    modes(&mut state, PowerMode::Off, PowerMode::Allowed);
+    let verdict = authorize(&state, turn(), Some(chat("c")));
+    assert!(matches!(verdict, Verdict::Denied(OpError::PowerOff { power: Power::Files }, _)), "{verdict:?}");
+    state.modes.insert(Power::Files, PowerMode::Allowed);
+    state.chat_modes.insert((chat("c"), Power::Files), PowerMode::Off);
+    assert_eq!(said(&state, &turn()), (Decision::Deny, "chat_mode"));
+    state.locked_off.insert(Power::Files, "Example Ltd".to_owned());
+    let verdict = authorize(&state, turn(), Some(chat("c")));
+    assert!(matches!(verdict, Verdict::Denied(OpError::PowerOff { power: Power::Files }, _)), "{verdict:?}");
+}
+
+#[test]
+fn describing_a_file_asks_as_looking_at_it_does() {
+    let mut state = private();
+    state.modes.insert(Power::Files, PowerMode::AskEachTime);
+    assert_eq!(said(&state, &stub()), (Decision::Ask, "mode"));
+    assert_eq!(said(&state, &read()), (Decision::Ask, "mode"));
+}
+
+#[test]
+fn an_answer_leaves_unread_only_where_the_person_does_not_want_to_read_it() {
+    let mut state = private();
+    assert_eq!(said(&state, &release()), (Decision::Allow, "mode"));
+    for mode in [PowerMode::AskEachTime, PowerMode::AskOncePerChat] {
+        state.modes.insert(Power::LocalModel, mode);
+        assert_eq!(said(&state, &release()).0, Decision::Allow, "the turn was the question");
+    }
+    state.chat_allowances.insert(ChatAllowance { session: chat("c"), power: Power::LocalModel }, given());
+    state.privacy.review = true;
+    for mode in [PowerMode::AskEachTime, PowerMode::AskOncePerChat, PowerMode::Allowed] {
+        state.modes.insert(Power::LocalModel, mode);
+        assert_eq!(said(&state, &release()), (Decision::Ask, "review"));
+    }
+    let Verdict::Ask(question) = authorize(&state, release(), Some(chat("c"))) else { panic!("no question") };
+    assert!(!covered_by_chat_allowance(question.operation()));
+    assert_eq!(question.power(), Power::LocalModel);
+
+    state.modes.insert(Power::LocalModel, PowerMode::Off);
+    assert_eq!(said(&state, &release()), (Decision::Deny, "mode"));
+    assert!(matches!(question.approve(&state), Err(OpError::PowerOff { power: Power::LocalModel })));
+}
+
+#[test]
+fn where_nobody_can_read_an_answer_the_model_is_not_even_asked() {
+    let mut state = private();
+    state.privacy.review = true;
+    state.prompting = Prompting::Impossible;
+    for operation in [turn(), release()] {
+        assert_eq!(said(&state, &operation), (Decision::Deny, "nobody_to_ask"));
+        let verdict = authorize(&state, operation, Some(chat("c")));
+        assert!(matches!(verdict, Verdict::Denied(OpError::NoUi { power: Power::LocalModel }, _)), "{verdict:?}");
+    }
+    assert_eq!(said(&state, &stub()).0, Decision::Allow);
+}
