@@ -1,5 +1,7 @@
 // A stand-in for the desktop shell, for looking at the pages in any browser. Never part of the program.
 // /dev/pages.html?page=powers&lang=de&theme=dark&scene=empty&first=1
+import { asked, devices, foundServers, models } from './desk.ts';
+
 const query = new URLSearchParams(location.search);
 const now = Date.now();
 const MIN = 60_000;
@@ -9,7 +11,7 @@ const power = (name, mode, built = true, more = {}) => ({ power: name, mode, loc
 const chat = (id, folder, more = {}) => ({
   session_id: id, folder, revision: 1, active: true, link: 'connected', in_flight: 0, requests: 12, revoked: false,
   last_used_ms: now - 3 * MIN, attached: true, attached_ms: now - 190 * MIN, last_operation: 'FILE_READ',
-  changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], ...more,
+  changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], privacy: { on: false, own: null, asked: [] }, ...more,
 });
 const why = { decision: 'allow', rule: 'mode', power: 'files', mode: 'allowed', by: null, text: 'the power files is set to allowed' };
 const act = (number, session_id, operation, subject, error_code = null) => ({
@@ -28,7 +30,7 @@ const snapshot = {
   ],
   powers: [
     power('files', 'allowed', true, { running: 1 }), power('attach', 'ask_each_time'), power('shell', 'ask_each_time'),
-    power('computer_use', 'off', false), power('clipboard', 'off', false), power('local_model', 'off', false), power('hardware', 'off', false),
+    power('computer_use', 'off'), power('clipboard', 'off'), power('local_model', 'ask_once_per_chat'), power('hardware', 'ask_each_time'),
   ],
   shell: { mode: 'confined', network: 'none', confinement_missing: null },
   prompts: [],
@@ -45,9 +47,14 @@ const snapshot = {
     { id: 'r2', kind: 'chat_power', session_id: '0b7c2f9e-quarterly', folder: `${home}/Documents/Quarterly report`, power: 'shell', program: null, words: [], any_more: false, origin: 'answered', at_ms: now - 5 * MIN },
   ],
   offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0,
+  screen: { seat: 'x11', features: ['screenshot', 'input', 'clipboard'], missing: [], only_apps: null, never_apps: [], full_resolution: false, clipboard_foreign: false, in_use: null }, models, devices,
   gate: null, managed: null, secrets: { place: 'keychain', movable_to: 'file' },
   accounts: [{ id: 'default', name: 'platform.agpt.co', platform_url: 'https://platform.agpt.co', client_id: 'autogpt-local-executor', active: true, signed_in: true, fixed: true }],
 };
+// ?scene=desk_off: both powers off. desk_none: nothing there. private: a private chat.
+if (scene === 'desk_off' || scene === 'desk_none') snapshot.powers.filter((one) => ['local_model', 'hardware'].includes(one.power)).forEach((one) => (one.mode = scene === 'desk_off' ? 'off' : 'allowed'));
+if (scene === 'desk_none') Object.assign(snapshot, { models: { ...models, uses: [], servers: [{ ...models.servers[0], models: [], name: null, api: 'auto', answers: false, running: 0, trouble: 'Nobody answers at 127.0.0.1:11434. Start the model server, then ask again.' }] }, devices: { devices: [], looked: false } });
+if (scene === 'private') { snapshot.chats[0].privacy = { on: true, own: true, asked }; snapshot.models = { ...models, servers: models.servers.slice(0, 2) }; }
 if (scene === 'empty') Object.assign(snapshot, { chats: [], rules: [], activity: [] });
 if (scene === 'signed_out') Object.assign(snapshot, { chats: [], rules: [], activity: [], account: { ...snapshot.account, state: 'signed_out' }, link: { state: 'off', reason: null } });
 const kept = (id, name, more = {}) => ({ id, name, platform_url: `https://${id}.example`, client_id: 'autogpt-local-executor', active: false, signed_in: false, fixed: false, ...more });
@@ -138,6 +145,15 @@ let update = {
   problem: updateState === 'failed' ? 'The download is not signed by whoever makes Drawbridge (its signature does not fit), so it was thrown away; do not install it by hand. Nothing was changed, and this version goes on.' : null,
 };
 
+const answer = 'A drawbridge is a bridge that can be raised.\n\nWhoever lives behind it decides who crosses: while it is up, nobody does, and while it is down, the guard looks at each who comes. '.repeat(4).trim();
+let tried = { at: now, stopped: null };
+function trial() {
+  const ran = (tried.stopped ?? Date.now()) - tried.at;
+  const text = answer.slice(0, Math.floor(ran / 8));
+  const done = text.length === answer.length;
+  return { text: text.replaceAll('\n', '␊'), state: tried.stopped ? 'stopped' : done ? 'done' : 'running', problem: null, finish: done ? 'stop' : null, tokens: done ? 138 : null, duration_ms: done ? answer.length * 8 : ran };
+}
+
 const handlers = { snapshot: [], prefs: [] };
 const callbacks = new Map();
 let next = 1;
@@ -167,6 +183,26 @@ const calls = {
       case 'set_raised': Object.assign(snapshot, { raised: command.raised, last_raise: { at_ms: now, stored_ms: 3, ended_ms: 84 } }); break;
       case 'set_power': snapshot.powers = snapshot.powers.map((one) => (one.power === command.power ? { ...one, mode: command.mode } : one)); break;
       case 'set_shell': snapshot.shell = { ...snapshot.shell, mode: command.mode, network: command.network }; break;
+      case 'find_model_servers': return new Promise((done) => setTimeout(() => done({ reply: 'model_servers', servers: foundServers }), 300));
+      case 'add_model_server':
+        if (command.url.includes('bad')) throw { code: 'bad_model_server', message: 'That is no address of a server.' };
+        snapshot.models = { ...snapshot.models, servers: [...snapshot.models.servers, { ...foundServers[1], ...command, name: null, answers: false }] };
+        break;
+      case 'remove_model_server': snapshot.models = { ...snapshot.models, servers: snapshot.models.servers.filter((one) => one.url !== command.url) }; break;
+      case 'try_model': tried = { at: Date.now(), stopped: null }; return { reply: 'trial', id: 1 };
+      case 'stop_trial': tried.stopped ??= Date.now(); return { reply: 'done' };
+      case 'trial_text': return { reply: 'trial_text', trial: trial() };
+      case 'set_privacy':
+        if (command.session_id === null) snapshot.models = { ...snapshot.models, private_all: command.on };
+        else snapshot.chats = snapshot.chats.map((one) => (one.session_id === command.session_id ? { ...one, privacy: { ...one.privacy, own: command.on } } : one));
+        snapshot.chats = snapshot.chats.map((one) => ({ ...one, privacy: { ...one.privacy, on: one.privacy.own ?? snapshot.models.private_all } }));
+        break;
+      case 'set_privacy_review': snapshot.models = { ...snapshot.models, review: command.on }; break;
+      case 'set_chat_power': snapshot.chats = snapshot.chats.map((one) => (one.session_id === command.session_id ? { ...one, modes: [...one.modes.filter((mode) => mode.power !== command.power), { power: command.power, mode: command.mode }] } : one)); break;
+      case 'look_at_devices': snapshot.devices = { ...snapshot.devices, looked: true }; break;
+      case 'share_device': snapshot.devices = { ...snapshot.devices, devices: snapshot.devices.devices.map((one) => (one.id === command.id ? { ...one, shared: command.shared } : one)) }; break;
+      case 'add_port': throw { code: 'not_a_port', message: `${command.path} is no serial port: it is a plain file. Name a device such as /dev/pts/7.` };
+      case 'remove_port': snapshot.devices = { ...snapshot.devices, devices: snapshot.devices.devices.filter((one) => one.added !== command.path) }; break;
       case 'offer_folder': snapshot.offered_folder = null; break;
       case 'remove_rule': snapshot.rules = snapshot.rules.filter((one) => one.id !== command.id); break;
       case 'set_rule': throw { code: 'rule_too_wide', message: 'A rule may not let an interpreter run anything.' };

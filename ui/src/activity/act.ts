@@ -4,7 +4,7 @@ import { language, named, plural, t } from '../lib/text';
 import { why } from './why';
 
 /** Codes of a refusal by the person or their settings. Only then does the reason of the decision say why it was not done. */
-const BY_POLICY = ['CAPABILITY_NOT_GRANTED', 'CONSENT_REQUIRED'];
+const BY_POLICY = ['CAPABILITY_NOT_GRANTED', 'CONSENT_REQUIRED', 'PRIVACY_MODE_BLOCKED'];
 
 /** What was done, or was to be done. The name in the audit log where there are no words. */
 export const words = (act: ActivityRow): string =>

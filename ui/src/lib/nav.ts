@@ -1,5 +1,5 @@
 /** The pages of the window, in their order, and how keys move among them. */
-export const PAGES = ['chats', 'powers', 'rules', 'activity', 'links', 'doctor', 'settings'] as const;
+export const PAGES = ['chats', 'powers', 'models', 'devices', 'rules', 'activity', 'links', 'doctor', 'settings'] as const;
 export type Page = (typeof PAGES)[number];
 
 /** Returns the entry that a key leads to, or nothing when the key is not for the list. Goes round at the ends. */

@@ -16,7 +16,7 @@ const files: PowerView = { power: 'files', mode: 'allowed', locked_by: null, bui
 const shell: PowerView = { power: 'shell', mode: 'ask_each_time', locked_by: null, built: true, running: 0 };
 const chat: ChatView = {
   session_id: 'one', folder: '/home/ada/Quarterly report', revision: 1, active: true, link: 'connected', in_flight: 0, requests: 3, revoked: false,
-  last_used_ms: 0, attached: true, attached_ms: 0, last_operation: null, changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: [], modes: [],
+  last_used_ms: 0, attached: true, attached_ms: 0, last_operation: null, changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: [], modes: [], privacy: { on: false, own: null, asked: [] },
 };
 const calm: Snapshot = {
   version: '0.1.0', raised: false, trouble: null, notices: [],
@@ -25,6 +25,7 @@ const calm: Snapshot = {
   prompts: [], activity: [], audit: { path: '/state/audit.log', bytes: 0, records: 0, unavailable: false }, tray: 'shown', rules: [],
   offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0, gate: null, accounts: [], secrets: { place: 'keychain', movable_to: null }, managed: null,
   screen: { seat: 'x11', features: [], missing: [], only_apps: null, never_apps: [], full_resolution: false, clipboard_foreign: false, in_use: null },
+  models: { servers: [], uses: [], private_all: false, review: false }, devices: { devices: [], looked: false },
 };
 const told = (more: Partial<Snapshot>) => {
   const head = headline({ ...calm, ...more });

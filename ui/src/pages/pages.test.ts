@@ -14,7 +14,7 @@ import Rules from './Rules.svelte';
 const power = (name: string, mode: string, built = true): PowerView => ({ power: name, mode, locked_by: null, built, running: 0 });
 const chat: ChatView = {
   session_id: 'one', folder: '/home/ada/Quarterly report', revision: 1, active: true, link: 'connected', in_flight: 0, requests: 3, revoked: false,
-  last_used_ms: 1000, attached: true, attached_ms: 1000, last_operation: null, changes: { created: 1, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [],
+  last_used_ms: 1000, attached: true, attached_ms: 1000, last_operation: null, changes: { created: 1, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], privacy: { on: false, own: null, asked: [] },
 };
 const rule: RuleView = { id: 'r1', kind: 'command', session_id: null, folder: null, power: 'shell', program: '/usr/bin/git', words: ['log', '*'], any_more: false, origin: 'answered', at_ms: 1000 };
 const shown: Snapshot = {
@@ -25,6 +25,7 @@ const shown: Snapshot = {
   audit: { path: '/state/audit.log', bytes: 0, records: 0, unavailable: false }, tray: 'shown', rules: [rule],
   offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0, gate: null, accounts: [], secrets: { place: 'keychain', movable_to: null }, managed: null,
   screen: { seat: 'x11', features: [], missing: [], only_apps: null, never_apps: [], full_resolution: false, clipboard_foreign: false, in_use: null },
+  models: { servers: [], uses: [], private_all: false, review: false }, devices: { devices: [], looked: false },
 };
 const entry: UndoView = { number: 5, at_ms: 1000, session_id: 'one', kind: 'write', path: '/home/ada/Quarterly report/a.md', moved_to: null, bytes: 3, restored: false };
 

@@ -4,6 +4,8 @@ export const app = {
   'nav.label': 'Seiten',
   'nav.chats': 'Chats',
   'nav.powers': 'Rechte',
+  'nav.models': 'Modelle',
+  'nav.devices': 'Geräte',
   'nav.rules': 'Regeln',
   'nav.activity': 'Verlauf',
   'nav.links': 'Verbindung',

@@ -5,6 +5,7 @@ import { accounts } from './accounts';
 import { activity } from './activity';
 import { app } from './app';
 import { chats } from './chats';
+import { devices } from './devices';
 import { doctor } from './doctor';
 import { errors } from './errors';
 import { firstrun } from './firstrun';
@@ -12,8 +13,10 @@ import { gate } from './gate';
 import { login } from './login';
 import { logs } from './logs';
 import { managed } from './managed';
+import { models } from './models';
 import { pill } from './pill';
 import { powers } from './powers';
+import { privacy } from './privacy';
 import { prompt } from './prompt';
 import { rules } from './rules';
 import { screen } from './screen';
@@ -28,6 +31,7 @@ export const de = {
   ...activity,
   ...app,
   ...chats,
+  ...devices,
   ...doctor,
   ...errors,
   ...firstrun,
@@ -35,8 +39,10 @@ export const de = {
   ...login,
   ...logs,
   ...managed,
+  ...models,
   ...pill,
   ...powers,
+  ...privacy,
   ...prompt,
   ...rules,
   ...screen,

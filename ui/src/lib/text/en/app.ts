@@ -4,6 +4,8 @@ export const app = {
   'nav.label': 'Pages',
   'nav.chats': 'Chats',
   'nav.powers': 'Powers',
+  'nav.models': 'Models',
+  'nav.devices': 'Devices',
   'nav.rules': 'Rules',
   'nav.activity': 'Activity',
   'nav.links': 'Links',

@@ -4,6 +4,7 @@ import { accounts } from './accounts';
 import { activity } from './activity';
 import { app } from './app';
 import { chats } from './chats';
+import { devices } from './devices';
 import { doctor } from './doctor';
 import { errors } from './errors';
 import { firstrun } from './firstrun';
@@ -11,8 +12,10 @@ import { gate } from './gate';
 import { login } from './login';
 import { logs } from './logs';
 import { managed } from './managed';
+import { models } from './models';
 import { pill } from './pill';
 import { powers } from './powers';
+import { privacy } from './privacy';
 import { prompt } from './prompt';
 import { rules } from './rules';
 import { screen } from './screen';
@@ -27,6 +30,7 @@ export const en = {
   ...activity,
   ...app,
   ...chats,
+  ...devices,
   ...doctor,
   ...errors,
   ...firstrun,
@@ -34,8 +38,10 @@ export const en = {
   ...login,
   ...logs,
   ...managed,
+  ...models,
   ...pill,
   ...powers,
+  ...privacy,
   ...prompt,
   ...rules,
   ...screen,
