@@ -20,6 +20,8 @@ use drawbridge_core::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+pub(super) use model::can_name_model;
+
 use super::codec::{RequestKind, cut_at};
 use super::wire::{
     ActivateSession, AppListRequest, AttachSession, DetachSession, DirectoryListRequest, Empty, Encoding,

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::effect::{End, Halt, HaltKind, MachineConfig, Negotiated, Note, Pace, Retry, Role};
 use crate::executor::codec::{cut_at, parse_version};
-use crate::executor::wire::{Capability, Envelope, FromClient, Hello, HelloAck};
-use crate::executor::{MAJOR, MINOR, VERSION};
+use crate::executor::wire::{Capability, Envelope, FromClient, HardwareDevice, Hello, HelloAck};
+use crate::executor::{MAJOR, MINOR, VERSION, map};
 
 /// The largest HELLO that the platform reads.
 const HELLO_MAX_BYTES: usize = 64 * 1024;
@@ -26,7 +26,7 @@ pub(super) struct Failed {
     pub(super) end: End,
 }
 
-/// What we offer on this kind of connection.
+/// What we offer on this kind of connection. A capability with nothing behind it is none: models, or devices of its kind.
 pub(super) fn advertised(config: &MachineConfig) -> BTreeSet<Capability> {
     let mut offered = config.hello.capabilities.clone();
     // Reserved by the protocol document until it is complete.
@@ -35,13 +35,61 @@ pub(super) fn advertised(config: &MachineConfig) -> BTreeSet<Capability> {
         Role::Control => offered.insert(Capability::DirectoryBrowse),
         Role::Data { .. } => offered.remove(&Capability::DirectoryBrowse),
     };
+    if config.hello.local_llm_models.is_empty() {
+        offered.remove(&Capability::LocalLlm);
+    }
+    for kind in [Capability::HardwareSerial, Capability::HardwareUsb, Capability::HardwareGpio] {
+        if !config.hello.hardware_devices.iter().any(|device| Capability::of_device(device) == kind) {
+            offered.remove(&kind);
+        }
+    }
     offered
 }
 
-/// Writes HELLO, shortened until the platform will read it.
-pub(super) fn hello(config: &MachineConfig, id: &str, ts: f64) -> (String, Option<Note>) {
+/// Writes HELLO, shortened until the platform will read it. What is left out leaves the configuration too: it was not offered.
+pub(super) fn hello(config: &mut MachineConfig, id: &str, ts: f64) -> (String, Option<Note>) {
+    let told = config.hello.local_llm_models.len();
+    // No request could name it.
+    config.hello.local_llm_models.retain(|model| map::can_name_model(model));
+    let mut models = told - config.hello.local_llm_models.len();
+    let mut devices = 0;
+    loop {
+        let mut frame = Envelope::new(id, ts, FromClient::Hello(message(config)));
+        frame.version = Some(VERSION.to_owned());
+        let text = frame.to_text();
+        let excess = text.len().saturating_sub(HELLO_MAX_BYTES);
+        let mut freed = 0;
+        while freed < excess {
+            // The shortest JSON: quotes and comma, or braces and keys. Too little freed is made up for by another round.
+            if let Some(model) = config.hello.local_llm_models.pop() {
+                freed += model.len() + 3;
+                models += 1;
+            } else if let Some(device) = config.hello.hardware_devices.pop() {
+                freed += 32 + words(&device).len();
+                devices += 1;
+            } else {
+                // Nothing left that may go. The platform will say what it thinks of it.
+                break;
+            }
+        }
+        if freed == 0 {
+            let trimmed = models + devices > 0;
+            return (text, trimmed.then_some(Note::HelloTrimmed { models, devices }));
+        }
+    }
+}
+
+fn words(device: &HardwareDevice) -> &str {
+    match device {
+        HardwareDevice::Serial { desc, .. } | HardwareDevice::Usb { desc, .. } | HardwareDevice::Gpio { desc, .. } => {
+            desc
+        }
+    }
+}
+
+fn message(config: &MachineConfig) -> Hello {
     let facts = &config.hello;
-    let mut hello = Hello {
+    Hello {
         shim_version: facts.shim_version.clone(),
         protocol_version: VERSION.to_owned(),
         machine_id: facts.machine_id.clone(),
@@ -60,31 +108,6 @@ pub(super) fn hello(config: &MachineConfig, id: &str, ts: f64) -> (String, Optio
         computer_use_features_coarse: facts.computer_use_features_coarse.clone(),
         recording_channels: Vec::new(),
         recording_routes: Vec::new(),
-    };
-    let (mut models, mut devices) = (0, 0);
-    loop {
-        let mut frame = Envelope::new(id, ts, FromClient::Hello(hello.clone()));
-        frame.version = Some(VERSION.to_owned());
-        let text = frame.to_text();
-        let Some(excess) = text.len().checked_sub(HELLO_MAX_BYTES).filter(|excess| *excess > 0) else {
-            let trimmed = models + devices > 0;
-            return (text, trimmed.then_some(Note::HelloTrimmed { models, devices }));
-        };
-        let mut freed = 0;
-        while freed < excess {
-            // The shortest JSON of either: quotes and comma, or braces and keys. Too little freed is made up for by
-            // another round.
-            if let Some(model) = hello.local_llm_models.pop() {
-                freed += model.len() + 3;
-                models += 1;
-            } else if hello.hardware_devices.pop().is_some() {
-                freed += 32;
-                devices += 1;
-            } else {
-                // Nothing left that may go. The platform will say what it thinks of it.
-                return (text, Some(Note::HelloTrimmed { models, devices }));
-            }
-        }
     }
 }
 

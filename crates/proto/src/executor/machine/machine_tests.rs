@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::executor::codec::ReplyContext;
-use crate::executor::wire::{Capability, ErrorCode};
+use crate::executor::wire::{Capability, ErrorCode, HardwareDevice};
 
 const CHAT: &str = "chat-1";
 
@@ -29,6 +29,7 @@ impl Link {
                 arch: "x86_64".into(),
                 display_name: "zoe".into(),
                 capabilities: capabilities.iter().copied().collect(),
+                local_llm_models: vec!["m".into()],
                 ..HelloFacts::default()
             },
             local: Limits::default(),
@@ -230,6 +231,50 @@ fn a_hello_too_long_for_the_platform_loses_models_first() {
     assert!(text.len() <= 64 * 1024 && text.len() > 60 * 1024, "{}", text.len());
     let kept = sent(&effects)[0]["payload"]["local_llm_models"].as_array().unwrap().len();
     assert_eq!(kept + models, 5000);
+}
+
+fn gpio(desc: String) -> HardwareDevice {
+    HardwareDevice::Gpio { chip: "gpiochip0".into(), desc }
+}
+
+#[test]
+fn what_no_longer_fits_is_not_offered_and_may_not_be_granted() {
+    let all = [Capability::Files, Capability::LocalLlm, Capability::HardwareUsb, Capability::HardwareGpio];
+    let mut link = Link::new(Role::Control, &all);
+    let usb = HardwareDevice::Usb { vid: "2341".into(), pid: "0043".into(), desc: "x".repeat(40_000) };
+    link.machine.config.hello.hardware_devices = vec![usb, gpio("y".repeat(40_000))];
+    let effects = link.open();
+
+    assert!(matches!(effects.first(), Some(Effect::Note(Note::HelloTrimmed { models: 1, devices: 1 }))), "{effects:?}");
+    let hello = &sent(&effects)[0]["payload"];
+    assert_eq!(hello["capabilities"], json!(["directory_browse", "files", "hardware_usb"]));
+    assert_eq!(hello["local_llm_models"], json!([]));
+    assert_eq!(hello["hardware_devices"].as_array().unwrap().len(), 1);
+    let granted = json!({"granted_capabilities": ["directory_browse", "files", "local_llm"]});
+    assert_eq!(halted(&link.ack(&control_ack(&granted))), (4400, HaltKind::Protocol));
+}
+
+#[test]
+fn a_capability_with_nothing_behind_it_is_not_offered() {
+    let all = [Capability::LocalLlm, Capability::HardwareSerial, Capability::HardwareGpio];
+    let mut link = Link::new(Role::Control, &all);
+    link.machine.config.hello.local_llm_models = Vec::new();
+    link.machine.config.hello.hardware_devices = vec![gpio("header".into())];
+    let effects = link.open();
+
+    assert!(matches!(effects[..], [Effect::Send(_)]), "{effects:?}");
+    assert_eq!(sent(&effects)[0]["payload"]["capabilities"], json!(["directory_browse", "hardware_gpio"]));
+}
+
+#[test]
+fn a_model_that_no_request_could_name_is_left_out() {
+    let mut link = Link::new(Role::Control, &[Capability::LocalLlm]);
+    link.machine.config.hello.local_llm_models =
+        vec!["llama3.2:3b".into(), String::new(), "x".repeat(201), "two\nlines".into(), "y".repeat(200)];
+    let effects = link.open();
+
+    assert!(matches!(effects.first(), Some(Effect::Note(Note::HelloTrimmed { models: 3, devices: 0 }))), "{effects:?}");
+    assert_eq!(sent(&effects)[0]["payload"]["local_llm_models"], json!(["llama3.2:3b", "y".repeat(200)]));
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Machine {
     pub fn on_open(&mut self, now: Instant, wall: WallMs) -> Vec<Effect> {
         let State::New = self.state else { return Vec::new() };
         let hello_id = (self.ids)();
-        let (text, note) = handshake::hello(&self.config, &hello_id, seconds(wall));
+        let (text, note) = handshake::hello(&mut self.config, &hello_id, seconds(wall));
         let open = Open { since: now, keepalive: Keepalive::starting(now, wall) };
         self.state = State::Shaking { hello_id, until: now + ACK_WITHIN, open };
         let mut effects: Vec<Effect> = note.map(Effect::Note).into_iter().collect();

@@ -48,6 +48,11 @@ pub(super) fn turn(request: LocalLlmTurn) -> Result<ModelOp, OpError> {
     Ok(ModelOp::Turn(Turn { model, task, stubs: stub_refs, context, sampling, verify }))
 }
 
+/// Tells whether a request could name this model, so that it is worth offering.
+pub(in crate::executor) fn can_name_model(model: &str) -> bool {
+    check_model(model).is_ok()
+}
+
 fn check_model(model: &str) -> Result<(), OpError> {
     if model.is_empty() || model.chars().nth(MODEL_CHARS_MAX).is_some() {
         return Err(fault("model", "must have 1 to 200 characters"));
