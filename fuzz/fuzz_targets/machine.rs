@@ -5,20 +5,21 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use drawbridge_core::model::{FinishReason, Piece};
 use drawbridge_core::{Limits, Outcome, SessionId, WallMs};
 use drawbridge_proto::executor::codec::{Reply, ReplyContext};
 use drawbridge_proto::executor::machine::{Effect, HelloFacts, Machine, MachineConfig, Role};
 use drawbridge_proto::executor::wire::{Capability, Envelope, FromClient};
 use libfuzzer_sys::fuzz_target;
 
-const ACK: &str =
-    r#"{"type":"HELLO_ACK","id":"id-1","payload":{"session_id":"s","granted_capabilities":["files","shell"]}}"#;
+const ACK: &str = r#"{"type":"HELLO_ACK","id":"id-1","payload":{"session_id":"s","granted_capabilities":["files","shell","local_llm"]}}"#;
+const ASK: &str = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#;
 
 fuzz_target!(|steps: Vec<(u8, String)>| {
     let role = Role::Data { session: SessionId::parse("s").expect("a fine id"), allowed_root: "/w".into() };
-    let capabilities = BTreeSet::from([Capability::Files, Capability::Shell]);
-    let config =
-        MachineConfig { role, hello: HelloFacts { capabilities, ..HelloFacts::default() }, local: Limits::default() };
+    let capabilities = BTreeSet::from([Capability::Files, Capability::Shell, Capability::LocalLlm]);
+    let hello = HelloFacts { capabilities, local_llm_models: vec!["m".to_owned()], ..HelloFacts::default() };
+    let config = MachineConfig { role, hello, local: Limits::default() };
     let mut count = 0;
     let mut machine = Machine::new(
         config,
@@ -31,7 +32,7 @@ fuzz_target!(|steps: Vec<(u8, String)>| {
     let mut over = false;
     check(&machine.on_open(now, wall), &mut over);
     for (step, text) in steps {
-        let effects = match step % 8 {
+        let effects = match step % 10 {
             0 => machine.on_text(ACK, now, wall),
             1 => {
                 let frame = format!(r#"{{"type":"FILE_STAT","id":"r-{step}","payload":{{"path":"x"}}}}"#);
@@ -55,6 +56,15 @@ fuzz_target!(|steps: Vec<(u8, String)>| {
             }
             5 => machine.on_binary(text.as_bytes(), now, wall),
             6 if step > 240 => machine.on_closed(Some(1000 + u16::from(step)), &text, now),
+            7 => {
+                let frame = format!(r#"{{"type":"LOCAL_LLM_COMPLETION","id":"r-{step}","payload":{ASK}}}"#);
+                machine.on_text(&frame, now, wall)
+            }
+            8 => {
+                let Some(id) = machine.running().into_iter().last() else { continue };
+                let piece = if step > 128 { Piece::Finish(FinishReason::Stop) } else { Piece::Delta(text) };
+                machine.on_piece(&id, &piece, wall)
+            }
             _ => machine.on_text(&text, now, wall),
         };
         check(&effects, &mut over);
