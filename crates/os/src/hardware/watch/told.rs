@@ -1,0 +1,143 @@
+//! Changes beneath `/dev`, as the kernel tells them of every folder concerned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+
+use crate::hardware::Stop;
+
+/// Plugging in one device makes many changes: this long without one, and it is told. Permissions come a moment after the device.
+const QUIET: Duration = Duration::from_millis(200);
+/// Told at the latest so long after the first change.
+const LATEST: Duration = Duration::from_secs(2);
+/// What devices are called, and the folders that hold some.
+const DEVICES: [&str; 5] = ["tty", "rfcomm", "gpiochip", "bus", "serial"];
+
+/// Which names in a folder count.
+#[derive(Default)]
+struct Names {
+    all: bool,
+    devices: bool,
+    these: BTreeSet<OsString>,
+}
+
+impl Names {
+    fn count(&self, name: &OsStr) -> bool {
+        self.all
+            || self.these.contains(name)
+            || (self.devices && DEVICES.iter().any(|begin| name.as_bytes().starts_with(begin.as_bytes())))
+    }
+}
+
+/// Changes beneath a folder.
+pub(super) struct Changes {
+    told: OwnedFd,
+    dev: PathBuf,
+    paths: Vec<PathBuf>,
+    watched: BTreeMap<i32, Names>,
+}
+
+impl Changes {
+    pub(super) fn beneath(dev: &Path, paths: &[PathBuf]) -> io::Result<Self> {
+        let told = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let mut changes = Self { told, dev: dev.to_owned(), paths: paths.to_vec(), watched: BTreeMap::new() };
+        changes.watch()?;
+        Ok(changes)
+    }
+
+    /// Watches the folders that are there now. A folder that is watched already stays so.
+    fn watch(&mut self) -> io::Result<()> {
+        self.watched.clear();
+        let dev = self.dev.clone();
+        self.add(&dev)?.devices = true;
+        let usb = dev.join("bus/usb");
+        let buses = std::fs::read_dir(&usb).into_iter().flatten().flatten().map(|bus| bus.path());
+        for folder in [dev.join("bus"), usb.clone()].into_iter().chain(buses) {
+            // One that is not there comes with a change of the one above it.
+            if let Ok(names) = self.add(&folder) {
+                names.all = true;
+            }
+        }
+        for path in self.paths.clone() {
+            self.watch_path(&path);
+        }
+        Ok(())
+    }
+
+    /// Watches the nearest folder above a path that is there, for the name that leads on to it.
+    fn watch_path(&mut self, path: &Path) {
+        let mut below = path;
+        while let (Some(folder), Some(name)) = (below.parent(), below.file_name()) {
+            if let Ok(names) = self.add(folder) {
+                names.these.insert(name.to_owned());
+                return;
+            }
+            below = folder;
+        }
+    }
+
+    fn add(&mut self, folder: &Path) -> io::Result<&mut Names> {
+        let changes = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | WatchFlags::ATTRIB;
+        let number = inotify::add_watch(&self.told, folder, changes | WatchFlags::ONLYDIR)?;
+        Ok(self.watched.entry(number).or_default())
+    }
+
+    /// Calls `changed` after changes, until it is stopped.
+    pub(super) fn tell(&mut self, stop: &Stop, changed: &dyn Fn()) {
+        while self.wait(stop, None) {
+            if !self.take() {
+                continue;
+            }
+            let latest = Instant::now() + LATEST;
+            while Instant::now() < latest && self.wait(stop, Some(QUIET)) {
+                self.take();
+            }
+            if stop.is_said() {
+                return;
+            }
+            if let Err(error) = self.watch() {
+                tracing::info!(%error, "devices that come and go are not told any more");
+                return;
+            }
+            changed();
+        }
+    }
+
+    /// Waits for changes. False: stopped, or none came in time.
+    fn wait(&self, stop: &Stop, at_most: Option<Duration>) -> bool {
+        let at_most = at_most.and_then(|wait| Timespec::try_from(wait).ok());
+        loop {
+            let mut wanted = [PollFd::new(&self.told, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+            match poll(&mut wanted, at_most.as_ref()) {
+                Err(Errno::INTR) => {}
+                Err(_) | Ok(0) => return false,
+                Ok(_) => return !stop.is_said(),
+            }
+        }
+    }
+
+    /// Takes the changes that are there, and tells whether one counts.
+    fn take(&self) -> bool {
+        let mut buffer = [const { MaybeUninit::uninit() }; 4096];
+        let mut changes = inotify::Reader::new(&self.told, &mut buffer);
+        let mut counts = false;
+        while let Ok(change) = changes.next() {
+            let name = change.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
+            counts |= match (self.watched.get(&change.wd()), name) {
+                (Some(names), Some(name)) => names.count(name),
+                // Too many at once to tell which, or a folder itself.
+                (None, _) | (Some(_), None) => change.events().contains(ReadFlags::QUEUE_OVERFLOW),
+            };
+        }
+        counts
+    }
+}

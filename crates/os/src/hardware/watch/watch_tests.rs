@@ -1,0 +1,91 @@
+use std::fs;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+
+use super::*;
+
+/// Long enough for any machine; only a failing test waits so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn watch(dev: &Path, paths: &[PathBuf]) -> (Watch, Receiver<()>) {
+    let (say, told) = channel();
+    (
+        Watch::run(
+            watcher(dev, paths),
+            Box::new(move || {
+                let _ = say.send(());
+            }),
+        )
+        .unwrap(),
+        told,
+    )
+}
+
+#[test]
+fn a_port_that_comes_and_goes_is_told_once_each_however_much_happens() {
+    let dev = tempfile::tempdir().unwrap();
+    let (watch, told) = watch(dev.path(), &[]);
+    for number in 0..50 {
+        fs::write(dev.path().join(format!("ttyUSB{number}")), "").unwrap();
+    }
+    told.recv_timeout(PATIENCE).unwrap();
+    fs::remove_file(dev.path().join("ttyUSB0")).unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+    drop(watch);
+    assert_eq!(told.try_iter().count(), 0, "bursts are one");
+}
+
+#[test]
+fn what_is_no_device_is_not_told() {
+    let dev = tempfile::tempdir().unwrap();
+    let (watch, told) = watch(dev.path(), &[]);
+    fs::write(dev.path().join("sda1"), "").unwrap();
+    fs::write(dev.path().join("ttyACM0"), "").unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+    fs::write(dev.path().join("loop7"), "").unwrap();
+    drop(watch);
+    assert_eq!(told.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Disconnected), "its thread is gone as well");
+}
+
+#[test]
+fn a_usb_bus_that_comes_later_is_followed() {
+    let dev = tempfile::tempdir().unwrap();
+    let (_watch, told) = watch(dev.path(), &[]);
+    for folder in ["bus", "bus/usb", "bus/usb/001"] {
+        fs::create_dir(dev.path().join(folder)).unwrap();
+        told.recv_timeout(PATIENCE).unwrap();
+    }
+    fs::write(dev.path().join("bus/usb/001/007"), "").unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
+fn a_port_that_the_person_named_is_watched_wherever_it_lies() {
+    let place = tempfile::tempdir().unwrap();
+    let dev = place.path().join("dev");
+    fs::create_dir(&dev).unwrap();
+    let port = place.path().join("far/away/port");
+    let (_watch, told) = watch(&dev, std::slice::from_ref(&port));
+    fs::create_dir(place.path().join("far")).unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+    fs::create_dir(place.path().join("far/away")).unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+    fs::write(&port, "").unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+    fs::remove_file(&port).unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
+fn whoever_looks_ends_at_once_too() {
+    let (say, told) = channel::<()>();
+    drop(
+        Watch::run(
+            looker(Vec::new()),
+            Box::new(move || {
+                let _ = say.send(());
+            }),
+        )
+        .unwrap(),
+    );
+    assert_eq!(told.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected));
+}
