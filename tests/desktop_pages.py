@@ -221,7 +221,7 @@ def pages(visit):
     turn = lambda page: (visit.press(f"#nav-{page}"), until(page, lambda: window.script(f"return document.querySelector('#nav-{page}')?.ariaCurrent") == "page"))
     turn("chats")
     visit.state("chats")
-    for part, name in [(1, "changes"), (2, "powers")]:
+    for part, name in [(1, "changes"), (2, "powers"), (3, "privacy")]:
         visit.press(f"main li.card button[aria-expanded]:nth-of-type({part})")
         visit.state(f"chats-{name}", looks=SOME, prepare=lambda: window.script("document.querySelector('main .part')?.scrollIntoView({ block: 'center' })"))
     visit.press("main li.card .actions button:last-child")
@@ -231,6 +231,12 @@ def pages(visit):
     visit.state("powers")
     visit.state("powers-commands", looks=SOME, prepare=lambda: window.script("document.querySelector('#power-shell-off').closest('li').scrollIntoView({ block: 'center' })"))
     screen_and_clipboard(visit)
+    turn("models")
+    models(visit)
+    turn("devices")
+    devices(visit)
+    turn("chats")
+    private_chat(visit)
     turn("rules")
     visit.state("rules")
     visit.press("main li.card button[aria-expanded]")
@@ -280,6 +286,94 @@ def screen_and_clipboard(visit):
     visit.press(".confirm button:last-child")
     until("also what others copied", lambda: window.script("return document.querySelector('#clipboard-foreign').checked"))
     visit.state("powers-clipboard", looks=SOME, prepare=at("#power-clipboard-off", "start"))
+
+
+def at(visit, selector, block="center"):
+    """Brings a thing into sight, in each look anew."""
+    return lambda: visit.window.script(f"document.querySelector({selector!r}).scrollIntoView({{ block: {block!r} }})")
+
+
+def switched_on(visit, power):
+    visit.press(f"#power-{power}-allowed")
+    until(f"{power} is on", lambda: visit.window.script(f"return document.querySelector('#power-{power}-allowed')?.ariaPressed") == "true")
+
+
+def models(visit):
+    window, en = visit.window, visit.texts.en
+    visit.state("models-off")
+    visit.state("models-off-try", looks=SOME, prepare=at(visit, "#trial-why"))
+    switched_on(visit, "local_model")
+    visit.state("models")
+    visit.state("models-servers", looks=SOME, prepare=at(visit, "#servers-title", "start"))
+    visit.press("#models-find")
+    window.sees("http://127.0.0.1:8080")
+    visit.state("models-found", looks=SOME, prepare=at(visit, "#models-find"))
+    visit.press("#models-add")
+    until("the address has the focus", lambda: window.script("return document.activeElement?.id") == "server-address")
+    visit.state("models-add", looks=SOME, prepare=at(visit, "#server-address"))
+    for wrong, words in [("no address", "This is no address of a server"), ("http://box.example:11434", en["models.far.yes"])]:
+        window.script("document.querySelector('#server-address').select()")
+        window.keys_in(wrong + "\ue007")
+        window.sees(words)
+        name = "far" if "://" in wrong else "wrong"
+        visit.state(f"models-add-{name}", looks=SOME, prepare=at(visit, "#server-address"))
+    assert window.script("return document.activeElement.textContent") in en["models.far.no"]
+    visit.press(".confirm button:last-child")
+    window.sees("http://box.example:11434")
+    visit.press("#trial-text")
+    window.keys_in("What is a drawbridge?")
+    visit.press("#trial-ask")
+    until("the whole answer", lambda: "each one who comes." in (window.script("return document.querySelector('#trial-answer')?.textContent") or ""))
+    visit.state("models-answer", looks=SOME, prepare=at(visit, "#trial-answer"))
+    visit.press("#privacy-all")
+    until("contents stay here", lambda: window.script("return document.querySelector('#privacy-all').checked"))
+    visit.state("models-privacy", prepare=at(visit, "#privacy-title", "start"))
+    visit.press("#privacy-all")
+    visit.state("models-privacy-sure", looks=SOME, prepare=at(visit, ".confirm"))
+    assert window.script("return document.activeElement.textContent") in en["privacy.off.no"]
+    visit.press(".confirm button:last-child")
+    until("contents may go out", lambda: window.script("return !document.querySelector('#privacy-all').checked"))
+    visit.state("models-uses", looks=SOME, prepare=at(visit, "#uses-title", "start"))
+
+
+def devices(visit):
+    window, en = visit.window, visit.texts.en
+    visit.state("devices-unlooked", looks=SOME)
+    visit.press("#devices-look")
+    window.sees("/dev/ttyACM0")
+    visit.state("devices-off", looks=SOME)
+    switched_on(visit, "hardware")
+    visit.state("devices")
+    for kind in ["serial", "usb", "gpio"]:
+        visit.state(f"devices-{kind}", looks=SOME, prepare=at(visit, f"#devices-{kind}", "start"))
+    visit.press("#port-add")
+    until("the path has the focus", lambda: window.script("return document.activeElement?.id") == "port-path")
+    window.keys_in("/etc/passwd\ue007")
+    window.sees("no serial port")
+    visit.state("devices-port-wrong", looks=SOME, prepare=at(visit, "#port-path"))
+    window.script("document.querySelector('#port-path').select()")
+    window.keys_in("/dev/pts/7\ue007")
+    window.sees(en["devices.added"])
+    visit.press("#device-serial-added")
+    until("it is shared", lambda: en["devices.shared"] in window.script("return document.querySelector('[data-device=serial-added]').innerText"))
+    visit.state("devices-added", looks=SOME, prepare=at(visit, "#devices-serial", "start"))
+
+
+def private_chat(visit):
+    """The first chat turns private by hand; what can still show contents is said, and one press ends it."""
+    window = visit.window
+    visit.press("main li.card button[aria-expanded]:nth-of-type(3)")
+    until("the part about privacy", lambda: window.script("return document.querySelector('[id^=privacy-][id$=-on]') !== null"))
+    visit.press("[id^=privacy-][id$=-on]")
+    until("what still shows contents", lambda: window.script("return document.querySelector('[data-leaks]') !== null"))
+    visit.state("chats-private")
+    visit.state("chats-private-asked", looks=SOME, prepare=at(visit, "[data-asked]"))
+    visit.press("[id^=privacy-][id$=-off]")
+    visit.state("chats-private-sure", looks=SOME, prepare=at(visit, ".confirm"))
+    visit.press(".confirm button")
+    visit.press("[data-leaks] button")
+    until("nothing shows contents any more", lambda: window.script("return document.querySelector('[data-leaks]') === null"))
+    visit.press("main li.card button[aria-expanded]:nth-of-type(3)")
 
 
 def pill(visit):
@@ -424,6 +518,11 @@ def nothing_left(visit):
     visit.press("#nav-rules")
     window.sees(visit.texts.en["rules.empty"])
     visit.state("rules-none", looks=SOME)
+    visit.press("#nav-models")
+    for server in snapshot["models"]["servers"]:
+        visit.send(command="remove_model_server", url=server["url"])
+    window.sees(visit.texts.en["models.none"])
+    visit.state("models-none", looks=SOME)
 
 
 def main():

@@ -136,8 +136,10 @@ it('offers found servers that are not in the list, each once', async () => {
   expect(said('add_model_server')).toEqual([{ command: 'add_model_server', url: 'http://127.0.0.1:1234', api: 'openai', far: false, parallel: 1 }]);
 });
 
-it('says what to do where no model answers', () => {
-  render(Models, { shown: shown('off', { servers: [] }) });
+it('says what to do where no model answers, and claims none of it while nobody is asked', async () => {
+  const page = render(Models, { shown: shown('off', { servers: [{ ...near, answers: false, models: [] }] }) });
+  expect(screen.getByText('No model is known yet')).toBeTruthy();
+  await page.rerender({ shown: shown('allowed', { servers: [] }) });
   expect(screen.getByText('No local model yet')).toBeTruthy();
   expect(screen.getByText('ollama pull llama3.2:3b')).toBeTruthy();
 });
