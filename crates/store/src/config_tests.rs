@@ -22,6 +22,7 @@ const CONTRACT: &[&str] = &[
     "enable_hardware",
     "models.servers",
     "models.far",
+    "privacy.all",
     "hardware.share",
     "shell.mode",
     "shell.network",
@@ -65,6 +66,9 @@ share = ["/dev/ttyUSB0", "usb:2341:0043", "gpio:gpiochip0", "COM3"]
 [shell]
 mode = "full"
 network = "loopback"
+
+[privacy]
+all = true
 
 [consent]
 attach = "allow"
@@ -171,6 +175,7 @@ fn every_key_of_the_contract_can_be_set_in_the_file() {
             servers: vec!["http://127.0.0.1:1234".to_owned(), "http://localhost:8080".to_owned()],
             far: vec!["https://models.example".to_owned()],
         },
+        privacy: PrivacyTable { all: true },
         hardware: HardwareTable {
             share: vec![
                 DeviceMatch::Port("/dev/ttyUSB0".to_owned()),

@@ -117,6 +117,9 @@ impl Server {
     fn read(self) -> Result<ModelServer, String> {
         let Self { url, api, far, parallel } = self;
         let api = ModelApi::from_name(&api).ok_or_else(|| format!("{api:?} is no interface of a model server"))?;
+        if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) || url.chars().any(char::is_control) {
+            return Err(format!("{url:?} is no address of a model server"));
+        }
         if !(1..=16).contains(&parallel) {
             return Err(format!("{parallel} is no number of requests at once for a model server"));
         }
@@ -400,6 +403,10 @@ fn servers(written: Vec<Server>) -> Result<Vec<ModelServer>, String> {
     if written.len() > MAX_MODEL_SERVERS {
         return Err(format!("they hold more than {MAX_MODEL_SERVERS} servers of models"));
     }
+    let mut urls = BTreeSet::new();
+    if let Some(twice) = written.iter().find(|server| !urls.insert(server.url.as_str())) {
+        return Err(format!("the model server {:?} is in it twice", twice.url));
+    }
     written.into_iter().map(Server::read).collect()
 }
 
@@ -417,6 +424,9 @@ fn devices(written: BTreeMap<String, Device>) -> Result<BTreeMap<DeviceId, Share
 fn ports(written: Vec<String>) -> Result<Vec<String>, String> {
     if written.len() > MAX_DEVICES {
         return Err(format!("they hold more than {MAX_DEVICES} added ports"));
+    }
+    if let Some(path) = written.iter().find(|path| !Path::new(path).is_absolute()) {
+        return Err(format!("the added port {path:?} is no whole path"));
     }
     Ok(written)
 }

@@ -52,6 +52,7 @@ fn full() -> PolicyState {
         full_resolution: true,
     };
     state.clipboard_foreign = true;
+    later::desk(&mut state);
     state
 }
 
@@ -314,3 +315,6 @@ fn rules_for_the_screen_that_cannot_be_understood_deny_everything() {
     // No app at all is not the same as every app.
     assert_eq!(Settings::peek(dir.path()).screen.only_apps, Some(Vec::new()));
 }
+
+#[path = "later_tests.rs"]
+mod later;
