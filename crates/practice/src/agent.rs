@@ -2,11 +2,12 @@
 //! its folder (spec 15.4, 15.5). What a test does to a socket is in the `script` module.
 
 use crate::outbox::Out;
+use crate::parts::Progress;
 use crate::script::{Failure, Script};
 use crate::state::{Asked, Chat, Inner, Link, Reply, Scope};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 /// Requests open on one socket.
 const OUTSTANDING_MAX: usize = 256;
@@ -19,6 +20,67 @@ pub struct Worked {
     /// The machine's answer.
     #[serde(flatten)]
     pub reply: Reply,
+}
+
+/// Something that came of a request to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    /// The payload of a part.
+    Part(Value),
+    /// The end: the whole answer, or why there is none.
+    End(Result<Worked, Failure>),
+}
+
+/// An answer of a model that is on its way.
+pub struct Answer {
+    parts: mpsc::UnboundedReceiver<Value>,
+    end: oneshot::Receiver<Result<Reply, Failure>>,
+    limit: Duration,
+    restored: bool,
+    over: bool,
+}
+
+impl Answer {
+    /// Waits for what comes next; none after the end. The limit begins anew with each part.
+    pub async fn next(&mut self) -> Option<Heard> {
+        if self.over {
+            return None;
+        }
+        let heard = tokio::time::timeout(self.limit, async {
+            tokio::select! {
+                // All parts come before the end.
+                biased;
+                Some(part) = self.parts.recv() => Heard::Part(part),
+                end = &mut self.end => Heard::End(worked(self.restored, end)),
+            }
+        })
+        .await
+        .unwrap_or(Heard::End(Err(Failure::TimedOut)));
+        self.over = matches!(heard, Heard::End(_));
+        Some(heard)
+    }
+
+    /// Waits for the end; gives the text of the parts beside it.
+    ///
+    /// # Errors
+    /// As [`Script::request`].
+    pub async fn whole(mut self) -> Result<(Vec<Value>, Reply), Failure> {
+        let mut parts = Vec::new();
+        while let Some(heard) = self.next().await {
+            match heard {
+                Heard::Part(part) => parts.push(part),
+                Heard::End(end) => return end.map(|worked| (parts, worked.reply)),
+            }
+        }
+        Err(Failure::Disconnected)
+    }
+}
+
+fn worked(restored: bool, end: Result<Result<Reply, Failure>, oneshot::error::RecvError>) -> Result<Worked, Failure> {
+    match end.map_err(|_| Failure::Disconnected)?? {
+        reply if reply.kind == "ERROR" => Err(Failure::Refused { reply }),
+        reply => Ok(Worked { restored, reply }),
+    }
 }
 
 /// Requests the server sends again by itself after a reconnect (spec 15.4).
@@ -69,22 +131,50 @@ impl Script {
         payload: Value,
         limit: Option<Duration>,
     ) -> Result<Reply, Failure> {
+        self.ask(scope, kind, payload, limit).await?.whole().await.map(|(_, reply)| reply)
+    }
+
+    /// Sends one request whose answer may come in parts, which are given as they come.
+    ///
+    /// # Errors
+    /// `NotConnected`, `Overloaded`; every other [`Failure`] is the end of the answer.
+    pub async fn ask(
+        &self,
+        scope: &Scope,
+        kind: &str,
+        payload: Value,
+        limit: Option<Duration>,
+    ) -> Result<Answer, Failure> {
         let clocks = &self.0.clocks;
         let limit = limit.unwrap_or(match scope {
             Scope::Control(_) if kind == "DETACH_SESSION" => clocks.detach,
             Scope::Control(_) => clocks.control,
+            Scope::Data(_) if kind.starts_with("LOCAL_LLM_") => clocks.model,
             Scope::Data(_) => clocks.data,
         });
         if matches!(scope, Scope::Data(_)) && kind != "PING" {
             let free = self.0.until(|s| s.live(scope).is_none_or(|(_, l)| l.capacity != Some(0)).then_some(()));
             tokio::time::timeout(clocks.capacity, free).await.map_err(|_| Failure::Overloaded)?;
         }
-        let waiting = self.0.change(|s| ask(s, scope, kind, &payload))?;
-        let reply = tokio::time::timeout(limit, waiting)
-            .await
-            .map_err(|_| Failure::TimedOut)?
-            .map_err(|_| Failure::Disconnected)??;
-        if reply.kind == "ERROR" { Err(Failure::Refused { reply }) } else { Ok(reply) }
+        let (listener, parts) = mpsc::unbounded_channel();
+        let end = self.0.change(|s| ask(s, scope, kind, &payload, listener))?;
+        Ok(Answer { parts, end, limit, restored: false, over: false })
+    }
+
+    /// As [`Script::ask`] in a chat, whose folder is restored first when its socket is gone.
+    ///
+    /// # Errors
+    /// As [`Script::restore`] and [`Script::ask`].
+    pub async fn ask_in_chat(
+        &self,
+        chat: &str,
+        kind: &str,
+        payload: Value,
+        limit: Option<Duration>,
+    ) -> Result<Answer, Failure> {
+        let scope = Scope::Data(chat.to_owned());
+        let restored = self.bring_back(chat, &scope).await?;
+        Ok(Answer { restored, ..self.ask(&scope, kind, payload, limit).await? })
     }
 
     /// Runs one data request in a chat as a later turn of the real server does: when the chat's socket is gone, its
@@ -245,9 +335,10 @@ fn ask(
     scope: &Scope,
     kind: &str,
     payload: &Value,
+    listener: mpsc::UnboundedSender<Value>,
 ) -> Result<oneshot::Receiver<Result<Reply, Failure>>, Failure> {
     let n = s.live(scope).map(|(n, _)| n).ok_or(Failure::NotConnected)?;
-    ask_link(s.links.get_mut(&n).ok_or(Failure::NotConnected)?, kind, payload)
+    ask_link(s.links.get_mut(&n).ok_or(Failure::NotConnected)?, kind, payload, Some(listener))
 }
 
 /// Queues a request on a link and remembers it.
@@ -255,6 +346,7 @@ pub(crate) fn ask_link(
     link: &mut Link,
     kind: &str,
     payload: &Value,
+    listener: Option<mpsc::UnboundedSender<Value>>,
 ) -> Result<oneshot::Receiver<Result<Reply, Failure>>, Failure> {
     link.forget_old();
     if link.asked.len() >= OUTSTANDING_MAX {
@@ -265,6 +357,8 @@ pub(crate) fn ask_link(
     link.out.send(Out::Text(frame))?;
     let (answer, waiting) = oneshot::channel();
     link.next_ask += 1;
-    link.asked.insert(link.next_ask, Asked { id, kind: kind.to_owned(), born: Instant::now(), answer: Some(answer) });
+    let (born, progress) = (Instant::now(), Progress::of(kind, payload, listener));
+    let asked = Asked { id, kind: kind.to_owned(), born, heard: born, progress, answer: Some(answer) };
+    link.asked.insert(link.next_ask, asked);
     Ok(waiting)
 }

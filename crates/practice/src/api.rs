@@ -16,6 +16,7 @@
 //! | `POST activate`, `restore`, `detach` | `{session_id}` | the answer |
 //! | `POST request` | `{scope, type, payload, limit_ms?, retry?}` | [`crate::Reply`]; `retry: false` never sends twice |
 //! | `POST operate` | `{session_id, type, payload, limit_ms?}` | [`crate::Worked`]; restores the chat's folder first when needed |
+//! | `POST ask` | `{session_id, type, payload, limit_ms?}` | as `operate`, line by line: `{"part": …}` for each part as it comes, then `{"end": `[`crate::Worked`]`}` or `{"failure": …}` |
 //! | `POST ping`, `cut` | `{scope}` | Reply / `{}` |
 //! | `POST send` | `{scope, text}` or `{scope, base64}` | `{}`; the second is sent as a binary frame |
 //! | `POST frame` | `{after?, scope?, from_machine?, type?, id?, limit_ms?}` | the first [`crate::FrameRecord`] after `after` that fits, once it is there |
@@ -24,11 +25,11 @@
 //! | `POST connected` | `{scope, up, limit_ms?}` | `{}`, once it is so |
 
 use crate::state::Shared;
-use crate::{Failure, FrameRecord, Scope, Script};
+use crate::{Failure, FrameRecord, Heard, Scope, Script};
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use serde::de::DeserializeOwned;
@@ -75,6 +76,9 @@ pub(crate) async fn call(State(shared): State<Arc<Shared>>, Path(name): Path<Str
     let Ok(body) = serde_json::from_slice::<Value>(&body) else {
         return (StatusCode::UNPROCESSABLE_ENTITY, "not JSON").into_response();
     };
+    if name == "ask" {
+        return ask(&Script(shared), &body).await;
+    }
     match act(&Script(shared), &name, body).await {
         Ok(answer) => Json(answer).into_response(),
         Err(failure) => (StatusCode::CONFLICT, Json(failure)).into_response(),
@@ -147,6 +151,26 @@ async fn act(script: &Script, name: &str, body: Value) -> Result<Value, Failure>
         _ => return Err(Failure::Unknown { text: format!("no call named {name}") }),
     }
     Ok(done)
+}
+
+/// Lines of JSON, each sent as soon as there is something to say. Who hangs up asks nobody to stop: the protocol has no word for it.
+async fn ask(script: &Script, body: &Value) -> Response {
+    let limit = body["limit_ms"].as_u64().map(Duration::from_millis);
+    let text = |key: &str| body[key].as_str().unwrap_or_default();
+    let asked = script.ask_in_chat(text("session_id"), text("type"), body["payload"].clone(), limit).await;
+    let answer = match asked {
+        Ok(answer) => answer,
+        Err(failure) => return (StatusCode::CONFLICT, Json(failure)).into_response(),
+    };
+    let lines = futures_util::stream::unfold(answer, async |mut answer| {
+        let line = match answer.next().await? {
+            Heard::Part(part) => json!({ "part": part }),
+            Heard::End(Ok(worked)) => json!({ "end": worked }),
+            Heard::End(Err(failure)) => reply(failure),
+        };
+        Some((Ok::<_, std::convert::Infallible>(format!("{line}\n")), answer))
+    });
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response()
 }
 
 async fn frame(script: &Script, body: &Value, limit: Duration) -> Result<Value, Failure> {

@@ -1,7 +1,10 @@
 //! The bounds the server puts on what a machine says of itself and of its folders (spec 4.2, 5.2, 6), and those of the
-//! protocol on answers of computer use. Texts say which field is wrong, never its value.
+//! protocol on answers of computer use and of the local model. Texts say which field is wrong, never its value.
 
 mod computer;
+mod model;
+
+pub(crate) use model::offers;
 
 use serde_json::Value;
 use unicode_general_category::{GeneralCategory, get_general_category};
@@ -51,13 +54,14 @@ pub(crate) fn hello(p: &Value, control: bool) -> Checked {
     fits("protocol_version", version.is_null() || version.as_str().is_some_and(major_minor))
 }
 
-/// Checks the payload of DIRECTORY_LIST_RESPONSE, SESSION_* and of what computer use answers; any other type passes.
+/// Checks the payload of DIRECTORY_LIST_RESPONSE, SESSION_* and of what computer use and the local model
+/// answer; any other type passes.
 pub(crate) fn answer(kind: &str, p: &Value) -> Checked {
     match kind {
         "DIRECTORY_LIST_RESPONSE" => page(p),
         "SESSION_ATTACHED" | "SESSION_RESTORED" => record(p).and_then(|()| text(p, "root_grant", GRANT_MAX)),
         "SESSION_ACTIVATED" => record(p),
-        _ => computer::answer(kind, p),
+        _ => model::answer(kind, p).and_then(|()| computer::answer(kind, p)),
     }
 }
 

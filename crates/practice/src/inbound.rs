@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::bounds;
 use crate::state::{Reply, Shared};
 use serde_json::Value;
+use std::time::Instant;
 
 /// The types a request may be answered with, ERROR aside.
 fn answers(request: &str) -> &'static str {
@@ -23,6 +24,8 @@ fn answers(request: &str) -> &'static str {
         "APP_LIST_REQUEST" => "APP_LIST_RESPONSE",
         "CLIPBOARD_READ" => "CLIPBOARD_READ_RESPONSE",
         "PERMISSIONS_CHECK_REQUEST" => "PERMISSIONS_CHECK_RESPONSE",
+        "LOCAL_LLM_COMPLETION" => "LOCAL_LLM_COMPLETION_RESPONSE",
+        "LOCAL_LLM_TURN" => "LOCAL_LLM_TURN_RESPONSE",
         "PING" => "PONG",
         "DETACH_SESSION" | "FILE_WRITE" | "FILE_DELETE" | "FILE_MOVE" | "INPUT_ACTION" | "WINDOW_FOCUS"
         | "APP_LAUNCH" | "CLIPBOARD_WRITE" => "ACK",
@@ -60,6 +63,15 @@ pub(crate) fn frame(shared: &Shared, n: u64, text: &str) -> Result<(), (&'static
             return Err(("stray_response", format!("{kind} answers no open request ({id})")));
         };
         if kind == "CHUNK" || kind.ends_with("_CHUNK") {
+            let Some(asked) = link.asked.get_mut(&order) else { return Ok(()) };
+            asked.heard = Instant::now();
+            let mut misfits = asked.progress.part(kind, &frame["payload"])?;
+            if !frame["pending_capacity"].is_null() {
+                misfits.push(("capacity", format!("{kind} reports a capacity, which only the end of an answer does")));
+            }
+            for (what, text) in misfits {
+                s.fault(n, what, text);
+            }
             return Ok(());
         }
         if kind != "ERROR" && kind != wanted && !wanted.is_empty() {
@@ -85,9 +97,13 @@ pub(crate) fn frame(shared: &Shared, n: u64, text: &str) -> Result<(), (&'static
         if !extra.is_empty() {
             s.fault(n, "extra_key", format!("{kind} carries {}", extra.join(", ")));
         }
-        let checked = bounds::answer(kind, payload).map_err(|why| format!("{kind}: {why}"));
+        let mut checked = bounds::answer(kind, payload).map_err(|why| format!("{kind}: {why}"));
         if let Err(text) = &checked {
             s.fault(n, "bounds", text.as_str());
+        }
+        for (what, text) in asked.progress.end(kind, payload) {
+            s.fault(n, what, text.as_str());
+            checked = checked.and(Err(text));
         }
         let reply = Reply {
             kind: kind.to_owned(),

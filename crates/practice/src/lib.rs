@@ -15,12 +15,13 @@ mod oauth;
 mod options;
 mod outbox;
 mod page;
+mod parts;
 mod relay;
 mod script;
 mod socket;
 mod state;
 
-pub use agent::Worked;
+pub use agent::{Answer, Heard, Worked};
 pub use options::{Clocks, ConsentMode, PracticeOptions};
 pub use script::{Failure, Script};
 pub use state::{Chat, Fault, FrameRecord, Refusal, Reply, Scope, Switches};

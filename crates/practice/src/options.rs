@@ -26,8 +26,10 @@ pub struct PracticeOptions {
 pub struct Clocks {
     /// For HELLO after the upgrade.
     pub hello: Duration,
-    /// For the answer to a request on a data socket.
+    /// For the answer to a request on a data socket, those to the local model aside.
     pub data: Duration,
+    /// For the next part of an answer of the local model, or for its end: the 30 s of other requests do not hold there.
+    pub model: Duration,
     /// For the answer to a request on the control socket.
     pub control: Duration,
     /// For the answer to DETACH_SESSION.
@@ -53,6 +55,7 @@ impl Default for Clocks {
         Self {
             hello: Duration::from_secs(10),
             data: Duration::from_secs(30),
+            model: Duration::from_secs(900),
             control: Duration::from_secs(10),
             detach: Duration::from_secs(5),
             data_socket: Duration::from_secs(8),

@@ -96,7 +96,7 @@ pub(crate) async fn read(
                 }
                 if period.is_some_and(|p| last_ping.elapsed() >= p) {
                     last_ping = Instant::now();
-                    shared.change(|s| s.links.get_mut(&n).map(|l| ask_link(l, "PING", &json!({}))));
+                    shared.change(|s| s.links.get_mut(&n).map(|l| ask_link(l, "PING", &json!({}), None)));
                 }
             }
             message = stream.next(), if reading => match message {

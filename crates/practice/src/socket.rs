@@ -160,6 +160,9 @@ async fn hello(
         shared.fault(n, "bad_hello", why);
         return Err(bad("Invalid HELLO payload"));
     }
+    for why in bounds::offers(payload) {
+        shared.fault(n, "offers", why);
+    }
     if !frame["pending_capacity"].is_null() {
         shared.fault(n, "bad_hello", "HELLO carries a pending_capacity");
         return Err(bad("Invalid HELLO payload"));

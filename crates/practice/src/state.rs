@@ -1,6 +1,7 @@
 //! What the platform knows: tokens, links, chats, recorded frames and faults. One lock, one change counter to wait on.
 
 use crate::outbox::Outbox;
+use crate::parts::Progress;
 use crate::{Clocks, ConsentMode, Failure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +20,7 @@ const FRAME_TEXT_KEPT: usize = 16 * 1024;
 const FRAME_BINARY_KEPT: usize = 64;
 /// Faults kept; later ones are counted in the log only.
 const FAULTS_KEPT: usize = 1000;
-/// How long the server can still take an answer to a request.
+/// How long the server can still take an answer to a request, from the request or from the last part of its answer.
 const CORRELATED: Duration = Duration::from_secs(900);
 
 pub(crate) struct Shared {
@@ -227,7 +228,7 @@ pub(crate) struct Link {
 impl Link {
     /// Forgets requests whose answer the server would no longer know.
     pub(crate) fn forget_old(&mut self) {
-        self.asked.retain(|_, a| a.born.elapsed() < CORRELATED);
+        self.asked.retain(|_, a| a.heard.elapsed() < CORRELATED);
     }
 }
 
@@ -235,6 +236,9 @@ pub(crate) struct Asked {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) born: Instant,
+    /// When its last part came, or else when it was sent.
+    pub(crate) heard: Instant,
+    pub(crate) progress: Progress,
     pub(crate) answer: Option<oneshot::Sender<Result<Reply, Failure>>>,
 }
 
@@ -295,8 +299,8 @@ pub struct FrameRecord {
 pub struct Fault {
     /// The link.
     pub link: u64,
-    /// `bad_hello`, `root_mismatch`, `bad_frame`, `stray_response`, `wrong_type`, `capacity`, `bounds`, `extra_key`,
-    /// `record_mismatch`, `no_pong`, `broken`.
+    /// `bad_hello`, `offers`, `root_mismatch`, `bad_frame`, `stray_response`, `wrong_type`, `order`, `parts`, `privacy`, `capacity`,
+    /// `bounds`, `extra_key`, `record_mismatch`, `no_pong`, `broken`.
     pub kind: String,
     /// What happened, in words.
     pub text: String,

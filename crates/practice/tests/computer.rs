@@ -21,6 +21,7 @@ async fn at_work() -> (Practice, Ws, Ws) {
     let mut control = dial(&p, "", &access).await.unwrap();
     let mut frame = hello();
     frame["payload"]["capabilities"] = json!(["files", "directory_browse", "computer_use"]);
+    frame["payload"]["hardware_devices"] = json!([]);
     frame["payload"]["computer_use_features"] = json!(["screenshot.region", "cursor.position", "display.info"]);
     frame["payload"]["computer_use_features_coarse"] = json!(["screenshot", "input"]);
     say(&mut control, &frame).await;

@@ -59,7 +59,7 @@ pub async fn dial(p: &Practice, path: &str, access: &str) -> Result<Ws, u16> {
 }
 
 pub fn hello() -> Value {
-    json!({"type": "HELLO", "id": "h1", "version": "1.1", "payload": {"machine_id": "m1", "platform": "linux", "arch": "x86_64", "protocol_version": "1.1", "capabilities": ["files", "hardware_usb", "directory_browse"], "allowed_root": null}})
+    json!({"type": "HELLO", "id": "h1", "version": "1.1", "payload": {"machine_id": "m1", "platform": "linux", "arch": "x86_64", "protocol_version": "1.1", "capabilities": ["files", "hardware_usb", "directory_browse"], "hardware_devices": [{"type": "usb", "vid": "2341", "pid": "0043", "desc": "Arduino Uno"}], "allowed_root": null}})
 }
 
 pub fn roots() -> Value {
