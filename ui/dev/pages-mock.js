@@ -151,7 +151,7 @@ function trial() {
   const ran = (tried.stopped ?? Date.now()) - tried.at;
   const text = answer.slice(0, Math.floor(ran / 8));
   const done = text.length === answer.length;
-  return { text: text.replaceAll('\n', '␊'), state: tried.stopped ? 'stopped' : done ? 'done' : 'running', problem: null, finish: done ? 'stop' : null, tokens: done ? 138 : null, duration_ms: done ? answer.length * 8 : ran };
+  return { text, state: tried.stopped ? 'stopped' : done ? 'done' : 'running', problem: null, finish: done ? 'stop' : null, tokens: done ? 138 : null, duration_ms: done ? answer.length * 8 : ran };
 }
 
 const handlers = { snapshot: [], prefs: [] };

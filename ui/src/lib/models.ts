@@ -10,10 +10,10 @@ export const powerOf = (shown: Snapshot, name: string): PowerView | undefined =>
 /** The power can be used now, by whomever. */
 export const isOn = (power: PowerView | undefined): boolean => power !== undefined && power.built && power.locked_by === null && power.mode !== 'off';
 
-/** How a server stands. Nobody asks it while the power is off, so then its last word does not count. */
-export function standing(server: ModelServerView, on: boolean): 'asleep' | 'trouble' | 'answers' | 'unasked' {
+/** How a server stands. Nobody asks it while the power is off; it may still be one that must not be asked. */
+export function standing(server: ModelServerView, on: boolean): 'asleep' | 'refused' | 'trouble' | 'answers' | 'unasked' {
+  if (server.trouble !== null) return on ? 'trouble' : 'refused';
   if (!on) return 'asleep';
-  if (server.trouble !== null) return 'trouble';
   return server.answers ? 'answers' : 'unasked';
 }
 

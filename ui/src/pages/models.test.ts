@@ -156,7 +156,7 @@ it('removes only what the configuration does not name, after asking', async () =
 
 it('tells how a server stands: nobody asks it while the power is off', () => {
   const troubled = server('http://x', { answers: false, trouble: 'nobody listens there' });
-  expect([standing(near, true), standing(troubled, true), standing(server('http://x', { answers: false }), true), standing(near, false)]).toEqual(['answers', 'trouble', 'unasked', 'asleep']);
+  expect([standing(near, true), standing(troubled, true), standing(server('http://x', { answers: false }), true), standing(near, false), standing(troubled, false)]).toEqual(['answers', 'trouble', 'unasked', 'asleep', 'refused']);
   render(Models, { shown: shown('allowed', { servers: [troubled] }) });
   expect(screen.getByText('Does not answer')).toBeTruthy();
   expect(screen.getByText('nobody listens there')).toBeTruthy();
@@ -172,7 +172,7 @@ it('shows a few models at first and all of them when asked', async () => {
 });
 
 it('asks a model, shows the answer as it comes and stops looking once it has ended', async () => {
-  const steps: TrialView[] = [running, { ...running, text: 'A bridge', duration_ms: 150 }, { ...running, text: 'A bridge␊that opens', state: 'done', finish: 'length', tokens: 5, duration_ms: 1500 }];
+  const steps: TrialView[] = [running, { ...running, text: 'A bridge', duration_ms: 150 }, { ...running, text: 'A bridge\nthat opens', state: 'done', finish: 'length', tokens: 5, duration_ms: 1500 }];
   answer = (command) => (command.command === 'try_model' ? { reply: 'trial', id: 7 } : { reply: 'trial_text', trial: steps.shift() });
   render(Models, { shown: shown('allowed') });
   await type('Your question', '  What is a drawbridge?  ');

@@ -4,7 +4,7 @@ export const devices = {
   'devices.unbuilt': 'Diese Version von Drawbridge kann keine Geräte benutzen.',
   'devices.title': 'An diesem Computer',
   'devices.sharing': 'Freigegeben heißt: Ihre Programme können das Gerät über die Befehlszeile benutzen, und Agenten dürfen lesen, dass es da ist. Dieses Recht entscheidet, ob Sie gefragt werden. Immer nur einer hält ein Gerät, und Hochziehen der Brücke schließt es.',
-  'devices.usb': 'USB-Geräte, die dieser Computer selbst braucht oder denen er vertraut, etwa Tastaturen, Laufwerke und Netzwerkadapter, lassen sich auch freigegeben nicht benutzen.',
+  'devices.usb': 'Manche USB-Geräte sind nur zu sehen und lassen sich nicht benutzen, freigegeben oder nicht: was tippt, speichert, druckt, hört, sieht oder verbindet, etwa Tastaturen, Laufwerke, Kameras und Netzwerkadapter.',
   'devices.off': 'Das Recht ist aus, daher lassen sich freigegebene Geräte nicht benutzen, und Agenten erfahren von keinem.',
   'devices.look': 'Neu suchen',
   'devices.look.first': 'Nach Geräten suchen',

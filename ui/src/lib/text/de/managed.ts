@@ -27,4 +27,6 @@ export const managed = {
   'managed.key.limits': 'Grenzen',
   'managed.key.proxy': 'Proxy',
   'managed.key.tls': 'Zertifikate',
+  'managed.models': 'Nur Modellserver auf diesem Computer werden gefragt.',
+  'managed.privacy': 'Inhalte von Dateien bleiben in jedem Chat auf diesem Computer.',
 };

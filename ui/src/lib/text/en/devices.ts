@@ -4,7 +4,7 @@ export const devices = {
   'devices.unbuilt': 'This version of Drawbridge cannot use devices.',
   'devices.title': 'On this computer',
   'devices.sharing': 'Shared means: programs of yours can use the device through the command line, and agents may read that it is here. This power decides whether you are asked. One user at a time holds a device, and raising the bridge closes it.',
-  'devices.usb': 'USB devices that this computer needs or trusts itself, such as keyboards, disks and network adapters, cannot be used even when shared.',
+  'devices.usb': 'Some USB devices are seen and cannot be used, shared or not: what types, stores, prints, hears, sees or connects, such as keyboards, disks, cameras and network adapters.',
   'devices.off': 'The power is off, so shared devices cannot be used and agents are told of none.',
   'devices.look': 'Look again',
   'devices.look.first': 'Look for devices',

@@ -27,4 +27,6 @@ export const managed = {
   'managed.key.limits': 'Limits',
   'managed.key.proxy': 'Proxy',
   'managed.key.tls': 'Certificates',
+  'managed.models': 'Only model servers on this computer can be asked.',
+  'managed.privacy': 'Contents of files stay on this computer in every chat.',
 } as const;
