@@ -180,7 +180,9 @@ impl Holding {
     fn close_where(&self, which: impl Fn(&DeviceId, &Entry) -> bool) -> bool {
         let taken: Vec<Entry> = {
             let mut state = self.0.lock();
-            state.open.extract_if(.., |device, entry| which(device, entry)).map(|(_, entry)| entry).collect()
+            let meant = state.open.iter().filter(|(device, entry)| which(device, entry));
+            let meant: Vec<DeviceId> = meant.map(|(device, _)| device.clone()).collect();
+            meant.iter().filter_map(|device| state.open.remove(device)).collect()
         };
         // All at once: one that takes its time must not keep the others open.
         std::thread::scope(|threads| {
