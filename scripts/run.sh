@@ -7,15 +7,26 @@ export DRAWBRIDGE_PLATFORM_URL="http://127.0.0.1:$port"
 export DRAWBRIDGE_STATE_DIR="${DRAWBRIDGE_STATE_DIR:-${XDG_STATE_HOME:-$HOME/.local/state}/drawbridge-practice}"
 mkdir -p -m 700 "$DRAWBRIDGE_STATE_DIR"
 
-"$bin/drawbridge" practice --port "$port" >/dev/null &
+addresses="$(mktemp)"
+"$bin/drawbridge" practice --port "$port" >"$addresses" &
 practice=$!
-trap 'kill "$practice" 2>/dev/null || true; wait "$practice" 2>/dev/null || true' EXIT
+trap 'kill "$practice" 2>/dev/null || true; wait "$practice" 2>/dev/null || true; rm -f "$addresses"' EXIT
 for _ in $(seq 100); do
   kill -0 "$practice" 2>/dev/null || { echo "The practice platform did not start. Is port $port taken? Set DRAWBRIDGE_PRACTICE_PORT." >&2; exit 1; }
-  (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+  # Printed once both answer.
+  [ -s "$addresses" ] && break
   sleep 0.1
 done
 echo "Practice platform and console: $DRAWBRIDGE_PLATFORM_URL"
+
+# Without a model of their own a person still sees one answer: it only counts and repeats, and says so. Whoever has set an address, or
+# has Ollama running at the usual one, keeps it.
+model="$(sed -n 's/^Practice model: //p' "$addresses")"
+if [ -n "$model" ] && "$bin/drawbridge" config show --origin 2>/dev/null | grep -q '^ollama_url = .*# default$' &&
+  ! (exec 3<>/dev/tcp/127.0.0.1/11434) 2>/dev/null; then
+  export DRAWBRIDGE_OLLAMA_URL="$model"
+  echo "Practice model, since no Ollama runs here: $model (asked once you allow the local model: under Powers in the window, or by DRAWBRIDGE_ENABLE_LOCAL_LLM=true)"
+fi
 
 if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
   echo "There is no display here, so there is no window: the engine runs beside the practice platform. Ctrl-C ends both."

@@ -105,8 +105,8 @@ fn load(folders: &Folders) -> Result<Loaded, String> {
 
 async fn start_practice(folders: &Folders) -> Result<Arc<Practice>, NoEngine> {
     // A configuration that cannot be read is told of by the engine's start.
-    let client_id = load(folders).map(|loaded| loaded.config).unwrap_or_default().oauth_client_id;
-    match practice::start(&client_id).await {
+    let config = load(folders).map(|loaded| loaded.config).unwrap_or_default();
+    match practice::start(&config.oauth_client_id, &config.ollama_url).await {
         Ok(platform) => Ok(Arc::new(platform)),
         Err(fault) => Err(cannot_start(&format!("the practice platform could not listen on this computer ({fault})"))),
     }

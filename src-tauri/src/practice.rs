@@ -11,18 +11,20 @@ use drawbridge_engine::accounts::Fixed;
 use drawbridge_engine::view::LinkState;
 use drawbridge_engine::{Command, EngineHandle, EngineOptions, Reply};
 use drawbridge_os::folders::Folders;
-use drawbridge_practice::{ConsentMode, Practice, PracticeOptions, Script};
+use drawbridge_practice::{Beside, ConsentMode, Practice, PracticeOptions, Script};
 
 /// The link is there long before this, or never.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// Starts the platform on a free port.
+/// Starts the platform on a free port, and the practice model beside it unless the person has a model of their own.
 ///
 /// # Errors
 /// What the system says.
-pub(crate) async fn start(client_id: &str) -> std::io::Result<Practice> {
+pub(crate) async fn start(client_id: &str, ollama_url: &str) -> std::io::Result<Practice> {
     let extra_clients = vec![client_id.to_owned()];
-    Practice::start(PracticeOptions { consent: ConsentMode::Allow, extra_clients, ..PracticeOptions::default() }).await
+    let beside = Beside::ModelUnless(ollama_url.to_owned());
+    let options = PracticeOptions { consent: ConsentMode::Allow, extra_clients, beside, ..PracticeOptions::default() };
+    Practice::start(options).await
 }
 
 /// Names the folders of a trial.
@@ -44,6 +46,10 @@ pub(crate) fn options(real: EngineOptions, practice: &Practice) -> EngineOptions
         accounts_fixed: Some(Fixed::Practice),
         ..real
     };
+    // Whether it may be asked, the person says in the window, as for any model.
+    if let Some(url) = practice.model_url() {
+        options.models.ollama_url = url;
+    }
     // It is part of this program; everything else that an organisation has fixed holds in a trial too.
     options.managed.policy = options.managed.policy.map(|policy| policy.with_practice(&practice.ws_url()));
     options

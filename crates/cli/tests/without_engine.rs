@@ -199,11 +199,14 @@ fn practice_prints_its_address_at_once_answers_there_and_ends_in_order() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("http://").unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let (platform, model) = (lines.next().unwrap(), lines.next().unwrap());
+    let model = model.strip_prefix("Practice model: ").unwrap();
 
-    assert!(std::net::TcpStream::connect(address.trim_end_matches('/')).is_ok(), "{line}");
+    for address in [platform.as_str(), model] {
+        let place = address.strip_prefix("http://").unwrap().trim_end_matches('/');
+        assert!(std::net::TcpStream::connect(place).is_ok(), "{address}");
+    }
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -7,6 +7,7 @@
 
 mod agent;
 mod api;
+mod beside;
 mod bounds;
 mod guard;
 mod inbound;
@@ -22,6 +23,7 @@ mod socket;
 mod state;
 
 pub use agent::{Answer, Heard, Worked};
+pub use beside::Beside;
 pub use options::{Clocks, ConsentMode, PracticeOptions};
 pub use script::{Failure, Script};
 pub use state::{Chat, Fault, FrameRecord, Refusal, Reply, Scope, Switches};
@@ -38,6 +40,7 @@ use tokio::task::JoinHandle;
 pub struct Practice {
     shared: Arc<Shared>,
     server: JoinHandle<()>,
+    model: Option<model::ModelServer>,
 }
 
 impl Practice {
@@ -48,6 +51,7 @@ impl Practice {
     pub async fn start(options: PracticeOptions) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port.unwrap_or(0))).await?;
         let port = listener.local_addr()?.port();
+        let model = options.beside.start().await?;
         let mut clients: std::collections::HashSet<String> = options.extra_clients.into_iter().collect();
         clients.insert("autogpt-local-executor".to_owned());
         let oauth = OAuth { clients, consent: options.consent, ..OAuth::default() };
@@ -60,7 +64,7 @@ impl Practice {
                 tracing::error!(%error, "the practice platform ended");
             }
         });
-        Ok(Self { shared, server })
+        Ok(Self { shared, server, model })
     }
 
     /// `http://127.0.0.1:PORT`.
@@ -79,6 +83,12 @@ impl Practice {
     #[must_use]
     pub fn api_token(&self) -> &str {
         &self.shared.api_token
+    }
+
+    /// `http://127.0.0.1:PORT` of the practice model server, if it was brought along. It ends with the platform.
+    #[must_use]
+    pub fn model_url(&self) -> Option<String> {
+        self.model.as_ref().map(model::ModelServer::url)
     }
 
     /// A handle to make it do things.

@@ -19,6 +19,8 @@ pub struct PracticeOptions {
     /// `Host` values that are its own beside `127.0.0.1:PORT` and `localhost:PORT`: what it is called where something
     /// that encrypts stands before it.
     pub extra_hosts: Vec<String>,
+    /// Whether the practice model server comes along.
+    pub beside: crate::Beside,
 }
 
 /// The waits of the real server.

@@ -5,7 +5,8 @@ mod machine;
 
 use std::time::Duration;
 
-use drawbridge_practice::{Clocks, Failure, Heard, Practice, Scope};
+use drawbridge_practice::model::{ModelServer, Script};
+use drawbridge_practice::{Beside, Clocks, Failure, Heard, Practice, PracticeOptions, Scope};
 use machine::*;
 use serde_json::{Value, json};
 
@@ -447,4 +448,24 @@ async fn models_and_devices_of_a_greeting_are_looked_at_and_devices_are_never_gr
     assert_eq!(*granted, json!(["directory_browse", "local_llm"]));
     let faults = p.script().faults();
     assert!(faults.iter().all(|found| found.kind != "offers"), "{faults:?}");
+}
+
+#[tokio::test]
+async fn a_practice_model_comes_along_where_it_is_wanted_and_nobody_has_one() {
+    let beside = |beside| Practice::start(PracticeOptions { beside, ..PracticeOptions::default() });
+    let own = ModelServer::start(Script::default()).await.unwrap();
+    let nobody = {
+        let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        format!("http://{}/", gone.local_addr().unwrap())
+    };
+
+    assert_eq!(beside(Beside::Nothing).await.unwrap().model_url(), None);
+    assert_eq!(beside(Beside::ModelUnless(own.url())).await.unwrap().model_url(), None);
+    for wanted in [Beside::Model, Beside::ModelUnless(nobody), Beside::ModelUnless("no address".to_owned())] {
+        let p = beside(wanted.clone()).await.unwrap();
+        let url = p.model_url().unwrap();
+        let tags = reqwest::Client::builder().no_proxy().build().unwrap().get(format!("{url}/api/tags"));
+        let tags: Value = tags.send().await.unwrap().json().await.unwrap();
+        assert_eq!(tags["models"][0]["name"], "practice-model", "{wanted:?}");
+    }
 }
