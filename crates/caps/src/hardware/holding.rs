@@ -110,7 +110,7 @@ impl Holding {
     }
 
     fn reserve(&self, device: &DeviceId, holder: LinkId) -> Result<u64, OpError> {
-        self.sweep();
+        self.forget_ended();
         let mut state = self.0.lock();
         if let Some(entry) = state.open.get(device) {
             return Err(if entry.holder == holder { already_open(device) } else { held_by(device, entry.holder) });
@@ -132,7 +132,7 @@ impl Holding {
 
     /// Returns what is open.
     pub(super) fn held(&self) -> Vec<Held> {
-        self.sweep();
+        self.forget_ended();
         let state = self.0.lock();
         let open = state.open.iter().filter_map(|(device, entry)| Some((device, entry, entry.what.as_ref()?)));
         open.map(|(device, entry, what)| Held {
@@ -174,6 +174,11 @@ impl Holding {
 
     /// Forgets what has ended by itself.
     pub(super) fn sweep(&self) {
+        self.forget_ended();
+    }
+
+    /// Forgets what has ended by itself. This name stays; use it.
+    pub(super) fn forget_ended(&self) {
         self.close_where(|_, entry| entry.what.as_ref().is_some_and(|what| what.has_ended()));
     }
 

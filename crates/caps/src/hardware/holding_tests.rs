@@ -100,20 +100,22 @@ async fn closing_closes_what_is_meant_and_nothing_else() {
 async fn what_is_opened_too_late_is_closed_again() {
     let holding = holding();
     let (go, wait) = std::sync::mpsc::channel::<()>();
+    let (begins, begun) = tokio::sync::oneshot::channel();
     let thing = Thing::default();
     let closed = thing.closed.clone();
     let late = {
         let holding = holding.clone();
         tokio::spawn(async move {
             let open = move || {
+                begins.send(()).unwrap();
                 wait.recv().unwrap();
                 Ok(thing)
             };
             holding.open(&device("serial-a"), CHAT, open).await
         })
     };
-    // It has its place as soon as it is being opened.
-    while fault(open(&holding, "serial-a", OTHER).await).0 != DeviceFault::Busy {}
+    begun.await.unwrap();
+    assert_eq!(fault(open(&holding, "serial-a", OTHER).await).0, DeviceFault::Busy, "it has its place already");
     assert_eq!(holding.held(), [], "not open yet");
     holding.close_all();
     let second = open(&holding, "serial-a", OTHER).await.unwrap();

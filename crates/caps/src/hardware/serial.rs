@@ -109,7 +109,7 @@ impl Serial {
         result.map_err(|failed| match failed {
             Failed::Cancelled => OpError::Cancelled,
             Failed::Device(fault) => {
-                self.holding.sweep();
+                self.holding.forget_ended();
                 device_error(device, &fault)
             }
         })
