@@ -79,7 +79,7 @@ it('adds a server of another computer only after saying that prompts would leave
   expect(screen.getByText(/Prompts would leave this computer: box\.example:11434 .* not encrypted/)).toBeTruthy();
   expect(document.activeElement).toBe(button('Do not add it'));
   await fireEvent.click(button('Do not add it'));
-  expect(sent).toEqual([]);
+  expect([sent, screen.queryByRole('alertdialog')]).toEqual([[], null]);
 
   await type('Address', 'https://box.example');
   await fireEvent.click(button('Add'));
@@ -87,6 +87,19 @@ it('adds a server of another computer only after saying that prompts would leave
   await fireEvent.click(button('Let prompts leave'));
   await settle();
   expect(sent).toEqual([{ command: 'add_model_server', url: 'https://box.example', api: 'auto', far: true, parallel: 1 }]);
+});
+
+it('asks before adding what only the engine knows to be elsewhere', async () => {
+  answer = (command) => (command.command === 'add_model_server' && !command.far ? Promise.reject({ code: 'far_server', message: 'x' }) : { reply: 'done' });
+  render(Models, { shown: shown('allowed') });
+  await openForm();
+  await type('Address', 'http://127.0.0.1:11434');
+  await fireEvent.click(button('Add'));
+  await settle();
+  expect(screen.getByRole('alertdialog')).toBeTruthy();
+  await fireEvent.click(button('Let prompts leave'));
+  await settle();
+  expect(sent.map((one) => one.command === 'add_model_server' && one.far)).toEqual([false, true]);
 });
 
 it('asks again when the address is changed after the warning', async () => {
