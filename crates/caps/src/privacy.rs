@@ -49,6 +49,11 @@ impl Privacy {
         self.registry.wipe(session);
     }
 
+    /// Forgets the stubs of every chat in which contents need not stay here any more.
+    pub fn forget_stubs_of_open(&self, is_private: impl Fn(&SessionId) -> bool) {
+        self.registry.wipe_where(|session| !is_private(session));
+    }
+
     /// Forgets everything of a chat that is gone for good.
     pub fn forget(&self, session: &SessionId) {
         self.registry.forget(session);
@@ -105,8 +110,12 @@ impl Privacy {
         self.model.ask(ask).await
     }
 
-    /// Checks that a server on this computer has the model.
+    /// Checks that a server on this computer has the model, as far as can be told.
     fn has_near(&self, model: &str) -> Result<(), OpError> {
+        if runs_at_its_maker(model) {
+            let why = "the model runs at its maker's, and contents of private files stay on this computer; name a model that runs here";
+            return Err(OpError::ModelFailed { why: why.to_owned() });
+        }
         let servers = self.model.servers();
         let mut with_it =
             servers.iter().filter(|state| state.models.iter().any(|facts| facts.name == model)).peekable();
@@ -114,7 +123,12 @@ impl Privacy {
             let why = "the model runs on another computer, and contents of private files stay on this one; name a model on this computer";
             return Err(OpError::ModelFailed { why: why.to_owned() });
         }
-        Ok(())
+        let available = self.model.offered();
+        if available.iter().any(|name| name == model) {
+            Ok(())
+        } else {
+            Err(OpError::ModelNotAvailable { requested: model.to_owned(), available })
+        }
     }
 }
 
@@ -178,6 +192,11 @@ async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> Result<T, OpError> + 
         Ok(done) => done,
         Err(_) => Err(OpError::Internal("the work on a private file broke off".to_owned())),
     }
+}
+
+/// Ollama passes questions for models of such names on to its makers, although it is asked on this computer.
+fn runs_at_its_maker(model: &str) -> bool {
+    [":cloud", "-cloud"].iter().any(|end| model.ends_with(end))
 }
 
 fn no_folder() -> OpError {

@@ -79,7 +79,7 @@ pub(crate) enum Heard {
     Unseen,
     /// The bridge went up.
     Raised,
-    /// The chat was detached.
+    /// The chat was detached, or what it asked for became impossible.
     Withdrawn,
     /// The yes was for one request, and another one got it.
     Again,
@@ -283,6 +283,11 @@ impl Broker {
     pub(crate) fn forget_chat(&self, session: &SessionId) {
         self.close_where(|open| open.about.session.as_ref() == Some(session), |_| Heard::Withdrawn);
         self.lock().kept.retain(|_, kept| kept.session.as_ref() != Some(session));
+    }
+
+    /// Takes back the questions that policy would not ask any more. Whoever waits hears from policy why.
+    pub(crate) fn withdraw(&self, which: impl Fn(&str, Option<&SessionId>) -> bool) {
+        self.close_where(|open| which(open.about.operation, open.about.session.as_ref()), |_| Heard::Withdrawn);
     }
 
     /// Tells whether a chat has a question open: such a chat is not idle.

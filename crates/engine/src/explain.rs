@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 
 use drawbridge_core::computer::{AppLaunchOp, ComputerOp, InputOp, PictureFormat, Point, ScreenshotOp, WindowListOp};
+use drawbridge_core::hardware::{DeviceId, DeviceKind, HardwareAct, HardwareOp, SerialAct};
+use drawbridge_core::model::{Completion, Knob, ModelOp, Sampling, Turn};
 use drawbridge_core::{
     BrowseOp, BrowsePlace, CommandLine, CommandOp, ContentForm, FileOp, Operation, SessionId, SessionOp,
 };
@@ -14,8 +16,9 @@ use crate::rule_list;
 use crate::view::{ExplainView, WhyView};
 
 /// Names of every operation that policy knows, in the order in which they are shown.
-pub const OPERATIONS: [&str; 23] = [
+pub const OPERATIONS: [&str; 27] = [
     "FILE_READ",
+    "FILE_READ_STUB",
     "FILE_WRITE",
     "FILE_STAT",
     "FILE_LIST",
@@ -38,13 +41,16 @@ pub const OPERATIONS: [&str; 23] = [
     "CLIPBOARD_READ",
     "CLIPBOARD_WRITE",
     "PERMISSIONS_CHECK_REQUEST",
+    "LOCAL_LLM_COMPLETION",
+    "LOCAL_LLM_TURN",
+    "HARDWARE_SERIAL_WRITE",
 ];
 
 /// Explains the decision about a kind of operation; none when there is no operation of this name. `session` is the chat
 /// that would ask.
 #[must_use]
 pub fn explain(state: &PolicyState, name: &str, session: Option<&SessionId>) -> Option<ExplainView> {
-    let operation = sample(name, session)?;
+    let operation = sample(state, name, session)?;
     let explanation = decide(state, &operation, session);
     let why = WhyView::from(&explanation);
     Some(ExplainView {
@@ -59,12 +65,13 @@ pub fn explain(state: &PolicyState, name: &str, session: Option<&SessionId>) -> 
     })
 }
 
-fn sample(name: &str, session: Option<&SessionId>) -> Option<Operation> {
+fn sample(state: &PolicyState, name: &str, session: Option<&SessionId>) -> Option<Operation> {
     let path = || ".".to_owned();
     let place = || BrowsePlace { browse_id: String::new(), directory_ref: String::new() };
     let chat = || session.cloned().or_else(|| SessionId::parse("any").ok());
     Some(match name {
         "FILE_READ" => Operation::File(FileOp::Read { path: path(), form: ContentForm::Text, offset: 0, length: None }),
+        "FILE_READ_STUB" => Operation::File(FileOp::Stub { path: path() }),
         "FILE_WRITE" => Operation::File(FileOp::Write {
             path: path(),
             content: Vec::new(),
@@ -92,7 +99,31 @@ fn sample(name: &str, session: Option<&SessionId>) -> Option<Operation> {
         "ACTIVATE_SESSION" => Operation::Session(SessionOp::Activate { session: chat()?, revision: 1 }),
         "RESTORE_SESSION" => Operation::Session(SessionOp::Restore { session: chat()?, root_grant: String::new() }),
         "DETACH_SESSION" => Operation::Session(SessionOp::Detach { session: chat()? }),
+        "LOCAL_LLM_COMPLETION" | "LOCAL_LLM_TURN" => Operation::Model(model_sample(name)?),
+        "HARDWARE_SERIAL_WRITE" => Operation::Hardware(device_sample(state)),
         _ => Operation::Computer(computer_sample(name)?),
+    })
+}
+
+/// About a device that is shared, if there is one: what is not shared is refused whatever the power says.
+fn device_sample(state: &PolicyState) -> HardwareOp {
+    let any = || DeviceId::plain(DeviceKind::Serial, "any");
+    let device = state.devices.keys().next().cloned().unwrap_or_else(any);
+    HardwareOp { device, act: HardwareAct::Serial(SerialAct::Write { bytes: Vec::new() }) }
+}
+
+fn model_sample(name: &str) -> Option<ModelOp> {
+    let sampling = Sampling { max_tokens: 1, temperature: Knob::new(0.0)?, top_p: Knob::new(1.0)? };
+    let model = String::new();
+    Some(match name {
+        "LOCAL_LLM_COMPLETION" => {
+            ModelOp::Completion(Completion { model, messages: Vec::new(), sampling, stream: true })
+        }
+        "LOCAL_LLM_TURN" => {
+            let (task, stubs) = (String::new(), Vec::new());
+            ModelOp::Turn(Turn { model, task, stubs, context: None, sampling, verify: true })
+        }
+        _ => return None,
     })
 }
 
@@ -150,6 +181,21 @@ mod tests {
         state.raised = true;
         assert_eq!((write(&state).decision.as_str(), write(&state).rule.as_str()), ("deny", "raised"));
         assert_eq!(explain(&state, "DETACH_SESSION", None).unwrap().decision, "allow");
+    }
+
+    #[test]
+    fn what_a_private_chat_may_do_is_told_for_it_alone() {
+        let mut state = PolicyState::defaults();
+        state.modes.insert(Power::LocalModel, PowerMode::Allowed);
+        let chat = SessionId::parse("c").unwrap();
+        state.privacy.chats.insert(chat.clone(), true);
+        let told = |name: &str, session: Option<&SessionId>| explain(&state, name, session).unwrap().rule;
+
+        assert_eq!(told("FILE_READ", Some(&chat)), "privacy_on");
+        assert_eq!((told("FILE_READ_STUB", Some(&chat)).as_str(), told("LOCAL_LLM_TURN", Some(&chat)).as_str()), ("mode", "mode"));
+        assert_eq!(told("FILE_READ", None), "mode");
+        assert_eq!(told("LOCAL_LLM_TURN", None), "privacy_off");
+        assert_eq!(told("HARDWARE_SERIAL_WRITE", None), "mode");
     }
 
     #[test]

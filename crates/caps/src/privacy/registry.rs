@@ -120,10 +120,15 @@ impl Registry {
 
     /// Forgets the stubs of a chat.
     pub(super) fn wipe(&self, session: &SessionId) {
+        self.wipe_where(|known| known == session);
+    }
+
+    /// Forgets the stubs of some chats.
+    pub(super) fn wipe_where(&self, which: impl Fn(&SessionId) -> bool) {
         let mut chats = self.lock();
         chats.wipes += 1;
         let wipes = chats.wipes;
-        if let Some(chat) = chats.known.get_mut(session) {
+        for (_, chat) in chats.known.iter_mut().filter(|(session, _)| which(session)) {
             chat.stubs.clear();
             chat.wiped = wipes;
         }

@@ -1,19 +1,92 @@
-//! What the person says of private files.
+//! What the person says of private files: in which chats contents stay here, and whether they read answers before they leave.
+//!
+//! A change counts at the next operation. What was described where contents may leave again is forgotten, and questions that policy would
+//! not ask any more are taken back.
+
+use drawbridge_core::{SessionId, escape_outside_text};
+use drawbridge_policy::{MAX_PRIVACY_CHATS, PolicyState};
+use serde_json::{Value, json};
 
 use super::Core;
-use super::commands::Done;
-use crate::handle::CommandError;
+use super::commands::{Done, not_stored};
+use crate::handle::{CommandError, Reply};
+use crate::managed::managed;
 
 impl Core {
-    pub(super) fn set_privacy(&self, _session_id: Option<&str>, _on: Option<bool>) -> Done {
-        Err(not_built())
+    /// Says whether contents of files stay here: in a chat, or in every chat that says nothing of its own. None follows what holds for all.
+    pub(super) fn set_privacy(&self, session_id: Option<&str>, on: Option<bool>) -> Done {
+        let session = session_id.map(|id| self.known_or_legacy(id)).transpose()?;
+        let before = self.policy.get();
+        if before.ceilings.private && on != Some(true) {
+            let by = escape_outside_text(&before.ceilings.by);
+            return Err(managed(&format!("{by} keeps contents of files on this computer")));
+        }
+        match session {
+            Some(session) => self.set_chat_privacy(&before, &session, on),
+            None => {
+                let on = on.ok_or_else(|| CommandError::new("unknown_mode", "For all chats it is either on or off."))?;
+                let details = json!({ "private": on });
+                self.change_privacy(on, None, details, move |state| state.privacy.all = on)
+            }
+        }
     }
 
-    pub(super) fn set_privacy_review(&self, _on: bool) -> Done {
-        Err(not_built())
+    fn set_chat_privacy(&self, before: &PolicyState, session: &SessionId, on: Option<bool>) -> Done {
+        let chats = &before.privacy.chats;
+        if on.is_some() && !chats.contains_key(session) && chats.len() >= MAX_PRIVACY_CHATS {
+            return Err(CommandError::new(
+                "too_many_rules",
+                format!(
+                    "{MAX_PRIVACY_CHATS} chats say for themselves already whether contents stay here, so nothing has changed. Keep contents in all chats instead, or let chats follow that."
+                ),
+            ));
+        }
+        let details = json!({ "chat": session.as_str(), "private": on });
+        let stricter = on.unwrap_or(before.privacy.all);
+        let chat = session.clone();
+        self.change_privacy(stricter, Some(session), details, move |state| {
+            match on {
+                Some(on) => state.privacy.chats.insert(chat.clone(), on),
+                None => state.privacy.chats.remove(&chat),
+            };
+        })
     }
-}
 
-fn not_built() -> CommandError {
-    CommandError::new("not_built", "This version of Drawbridge cannot do that yet.")
+    /// Says whether answers about private files are read by the person before they leave.
+    pub(super) fn set_privacy_review(&self, on: bool) -> Done {
+        let details = json!({ "review_answers": on });
+        self.change_privacy(on, None, details, move |state| state.privacy.review = on)
+    }
+
+    /// Changes what holds. In the strict direction it counts even where it cannot be stored.
+    fn change_privacy(
+        &self,
+        stricter: bool,
+        session: Option<&SessionId>,
+        details: Value,
+        edit: impl Fn(&mut PolicyState),
+    ) -> Done {
+        let stored = if stricter { self.policy.tighten(edit) } else { self.policy.change(edit) };
+        if !stricter && let Err(why) = stored {
+            return Err(not_stored(why));
+        }
+        let now = self.policy.get();
+        self.models.privacy.forget_stubs_of_open(|session| now.is_private(Some(session)));
+        self.broker.withdraw(|operation, session| match operation {
+            "FILE_READ" => now.is_private(session),
+            "FILE_READ_STUB" | "LOCAL_LLM_TURN" => !now.is_private(session),
+            _ => false,
+        });
+        self.journal.event(session, "POLICY_CHANGED", details);
+        self.board.touch();
+        match stored {
+            Ok(_) => Ok(Reply::Done),
+            Err(why) => Err(CommandError::new(
+                "not_stored",
+                format!(
+                    "It holds now, but it could not be stored ({why}), so it ends when Drawbridge ends. Make room on the disk and try again."
+                ),
+            )),
+        }
+    }
 }

@@ -1,0 +1,65 @@
+//! Letting an answer about private files go (spec 13): nothing of it leaves before the person has read it, where they want to.
+
+use drawbridge_core::model::{ModelAnswer, ModelOp, Release};
+use drawbridge_core::{OpError, Operation, SessionId};
+use drawbridge_policy::{Decision, Explanation, Permit, Rule, Verdict, authorize};
+
+use super::Dispatcher;
+use crate::consent::{Asker, PROMPT_LIFE};
+
+/// The platform waits for completions, so a question about an answer may wait as long as questions live; a moment more, so that it is
+/// the question that ends.
+const PATIENCE: std::time::Duration = PROMPT_LIFE.saturating_add(std::time::Duration::from_secs(5));
+
+/// What the question about an answer will need, taken before the model is asked.
+pub(super) struct Held {
+    session: SessionId,
+    /// The files, as far as they are known.
+    paths: Vec<String>,
+    asker: Asker,
+}
+
+impl Dispatcher {
+    /// Takes what will be needed to let the answer go; none for every other operation. `asker` is whoever asks for the operation.
+    pub(super) fn held(&self, permit: &Permit, asker: Asker) -> Option<Held> {
+        let (Operation::Model(ModelOp::Turn(op)), Some(session)) = (permit.operation(), permit.session()) else {
+            return None;
+        };
+        let paths = self.parts.models.privacy.paths(session, &op.stubs).into_iter().flatten().collect();
+        Some(Held { session: session.clone(), paths, asker: Asker { patience: PATIENCE, ..asker } })
+    }
+
+    /// Tells whether an answer has to be whole before anything of it leaves.
+    pub(super) fn holds_back(&self) -> bool {
+        self.parts.policy.get().privacy.review
+    }
+
+    /// Decides whether an answer may leave, and asks the person where they want to read it first.
+    ///
+    /// # Errors
+    /// Why it stays here, and what policy said of it.
+    pub(super) async fn release(&self, answer: ModelAnswer, held: Held) -> Result<ModelAnswer, (OpError, Explanation)> {
+        let release = Release { model: answer.model.clone(), answer: answer.content.clone(), paths: held.paths };
+        let operation = Operation::Model(ModelOp::Release(release));
+        let permit = match authorize(&self.parts.policy.get(), operation, Some(held.session)) {
+            Verdict::Allowed(permit) => permit,
+            Verdict::Denied(error, explanation) => return Err((error, explanation)),
+            Verdict::Ask(question) => {
+                let explanation = question.explanation().clone();
+                match self.parts.desk.ask(question, None, &held.asker).await {
+                    Ok(granted) => granted.permit,
+                    Err(OpError::Declined { power }) => {
+                        let no = Explanation::new(Decision::Deny, Rule::Answered { power });
+                        return Err((OpError::Declined { power }, no));
+                    }
+                    Err(error) => return Err((error, explanation)),
+                }
+            }
+        };
+        let explanation = permit.explanation().clone();
+        match permit.confirm(&self.parts.policy.get()) {
+            Ok(_) => Ok(answer),
+            Err(error) => Err((error, explanation)),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a question about private files shows: which files, who reads them, what the model is told, and what it answered.
+
+use drawbridge_core::SessionId;
+use drawbridge_core::model::{Release, Turn};
+
+use super::label::Label;
+use super::{PromptFacts, push};
+use crate::consent::seal::Scene;
+
+/// The facts of a question that the local model would answer. All that it is told is shown.
+pub(super) fn turn(op: &Turn, session: Option<&SessionId>, scene: &Scene, facts: &mut PromptFacts) {
+    let details = &mut facts.details;
+    push(details, Label::Model, &op.model);
+    if let Some(server) = near_server(scene, &op.model) {
+        push(details, Label::ModelServer, &server);
+    }
+    let paths = session.map(|session| scene.models.privacy.paths(session, &op.stubs)).unwrap_or_default();
+    for (stub, path) in op.stubs.iter().zip(paths) {
+        match path {
+            Some(path) => push(details, Label::PrivateFile, &path),
+            None => push(details, Label::UnknownStub, stub),
+        }
+    }
+    push(details, Label::Task, &op.task);
+    if let Some(context) = &op.context {
+        push(details, Label::Context, context);
+    }
+}
+
+/// The facts of an answer that would leave this computer, the whole answer among them.
+pub(super) fn release(op: &Release, facts: &mut PromptFacts) {
+    let details = &mut facts.details;
+    push(details, Label::Answer, &op.answer);
+    push(details, Label::Model, &op.model);
+    for path in &op.paths {
+        push(details, Label::PrivateFile, path);
+    }
+}
+
+/// Returns the address of the server that would read the files: the first on this computer that has the model.
+fn near_server(scene: &Scene, model: &str) -> Option<String> {
+    let has = |models: &[drawbridge_caps::model::ModelFacts]| models.iter().any(|facts| facts.name == model);
+    let servers = scene.models.model.servers();
+    servers.into_iter().find(|state| !state.server.far && has(&state.models)).map(|state| state.server.url)
+}
