@@ -1,21 +1,50 @@
 //! The local model: servers on this machine, what they offer, and asking them (spec 11).
 //!
 //! It never asks the person and never reads settings: which servers may be asked comes from the engine. Prompts and answers pass
-//! through and are kept nowhere.
+//! through and are kept nowhere. It has no tools, images or embeddings, and gives no keys.
 
 mod address;
+mod backend;
+mod chat;
+mod dial;
+mod fault;
+mod http;
+mod look;
+mod ollama;
+mod openai;
+mod prompt;
+mod servers;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use drawbridge_core::model::{ChatMessage, ModelAnswer, ModelOp, Sampling};
 use drawbridge_core::{Clock, OpError, Operation, Outcome, Power};
 use drawbridge_policy::{ModelApi, ModelServer, Permit};
 use futures_util::future::BoxFuture;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Capability, Pieces, RunCtx};
 
 pub use address::{ServerFault, parse_server};
+pub use dial::{Io, Secure};
+
+use backend::{Backend, Place, Question};
+use chat::{Heard, Unheard, hear};
+use dial::{Dial, Network, System};
+use fault::Fault;
+use servers::{Seat, Servers};
+
+/// The longest that one answer may take (spec 11).
+const TOTAL_LIMIT: Duration = Duration::from_secs(600);
+/// Windows smaller than this save nothing: it is what Ollama takes by itself.
+const SMALLEST_WINDOW: u64 = 4096;
+/// Windows are asked for in steps, since another size makes the server load the model once more.
+const WINDOW_STEP: u64 = 2048;
+/// Room that an answer needs at least.
+const ANSWER_ROOM: u64 = 256;
 
 /// A server and what it said when it was looked at last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,63 +101,169 @@ pub struct Model {
 }
 
 struct Inner {
-    #[expect(dead_code, reason = "for durations")]
     clock: Arc<dyn Clock>,
-    servers: Mutex<Vec<ServerState>>,
+    servers: Arc<Servers>,
+    network: Arc<Network>,
+    dial: Arc<dyn Dial>,
+    /// Looks that have begun.
+    looks: AtomicU64,
+    looking: tokio::sync::Mutex<()>,
 }
 
 impl Model {
     /// Makes the capability. Asks nobody yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { inner: Arc::new(Inner { clock, servers: Mutex::default() }) }
+        let network = Arc::new(Network::new(System));
+        let dial = Arc::<Network>::clone(&network);
+        Self {
+            inner: Arc::new(Inner {
+                clock,
+                servers: Arc::default(),
+                network,
+                dial,
+                looks: AtomicU64::new(0),
+                looking: tokio::sync::Mutex::default(),
+            }),
+        }
+    }
+
+    /// Sets who speaks TLS with servers that have an `https` address; without it they are refused. Only the first one counts.
+    pub fn set_tls(&self, tls: Arc<dyn Secure>) {
+        self.inner.network.set_tls(tls);
     }
 
     /// Sets which servers may be asked, best first. What was found at those that stay is kept; requests to others end.
     pub fn set_servers(&self, servers: Vec<ModelServer>) {
-        let fresh = |server| ServerState {
-            api: ModelServer::clone(&server).api,
-            server,
-            name: None,
-            models: Vec::new(),
-            trouble: None,
-            running: 0,
-        };
-        *self.inner.servers.lock().unwrap_or_else(PoisonError::into_inner) = servers.into_iter().map(fresh).collect();
+        self.inner.servers.set(servers);
     }
 
-    /// Asks every server what it has, at most 2 s, and remembers it. Tells whether the names that are offered changed.
-    #[expect(clippy::unused_async, reason = "not built yet")]
+    /// Asks every server what it has, at most 2 s (and half a second more for details of models that are new), and remembers it.
+    /// Tells whether the names that are offered changed. Those who call at the same time share one look.
     pub async fn look(&self) -> bool {
-        false
+        let inner = &self.inner;
+        let before = inner.servers.offered();
+        let begun = inner.looks.load(Ordering::Acquire);
+        let _one = inner.looking.lock().await;
+        // A look that began while this one waited, and is over now, knows as much.
+        if inner.looks.load(Ordering::Acquire) == begun {
+            inner.looks.fetch_add(1, Ordering::AcqRel);
+            look::look_at_all(&inner.servers, &inner.dial).await;
+        }
+        before != inner.servers.offered()
     }
 
     /// Returns what was found at the last look, in the order of the servers.
     #[must_use]
     pub fn servers(&self) -> Vec<ServerState> {
-        self.inner.servers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner.servers.states()
     }
 
     /// Returns the names of models that can be asked, for HELLO: each once, the first server's first.
     #[must_use]
     pub fn offered(&self) -> Vec<String> {
-        Vec::new()
+        self.inner.servers.offered()
     }
 
     /// Looks for servers at the usual ports of this machine that are not in use yet.
-    #[expect(clippy::unused_async, reason = "not built yet")]
     pub async fn find(&self) -> Vec<ServerState> {
-        Vec::new()
+        self.find_at(&look::USUAL_PORTS).await
     }
 
-    /// Puts a question to a model.
+    /// Looks for servers at these ports of this machine that are not in use yet. Only what proves to be a model server counts.
+    pub async fn find_at(&self, ports: &[u16]) -> Vec<ServerState> {
+        look::find(&self.inner.servers.targets(), &self.inner.dial, ports).await
+    }
+
+    /// Puts a question to a model. Whatever state it is in, the connection to the server ends at once when `ask.cancel` fires or
+    /// when this is dropped.
     ///
     /// # Errors
     /// [`OpError::ModelNotAvailable`], [`OpError::ModelBusy`], [`OpError::ModelFailed`], [`OpError::Cancelled`].
-    #[expect(clippy::unused_async, reason = "not built yet")]
     pub async fn ask(&self, ask: Ask) -> Result<ModelAnswer, OpError> {
-        Err(OpError::ModelNotAvailable { requested: ask.model, available: self.offered() })
+        let servers = &self.inner.servers;
+        let seat = servers.seat(&ask.model, ask.near_only)?;
+        let began = self.inner.clock.now();
+        let heard = tokio::select! {
+            biased;
+            () = ask.cancel.cancelled() => return Err(OpError::Cancelled),
+            () = seat.gone.cancelled() => Err(Unheard::Fault(Fault::Removed)),
+            heard = timeout(TOTAL_LIMIT, self.put(&seat, &ask)) => {
+                heard.unwrap_or(Err(Unheard::Fault(Fault::TooLong(TOTAL_LIMIT))))
+            }
+        };
+        match heard {
+            Ok(heard) => Ok(ModelAnswer {
+                model: ask.model,
+                content: heard.content,
+                finish: heard.finish,
+                tokens: heard.tokens,
+                duration: self.inner.clock.now().saturating_duration_since(began),
+            }),
+            Err(Unheard::Cancelled) => Err(OpError::Cancelled),
+            Err(Unheard::Fault(Fault::Missing)) => {
+                servers.forget(seat.target.number, &ask.model);
+                Err(OpError::ModelNotAvailable { requested: ask.model, available: servers.names(ask.near_only) })
+            }
+            Err(Unheard::Fault(fault)) => Err(OpError::ModelFailed { why: told(fault, &ask).why() }),
+        }
     }
+
+    async fn put(&self, seat: &Seat, ask: &Ask) -> Result<Heard, Unheard> {
+        if ask.messages.is_empty() {
+            return Err(Fault::NoMessage.into());
+        }
+        let address = seat.target.address.as_ref().map_err(|_| Fault::NoSuchHost)?;
+        let place = Place { address, far: seat.target.server.far && !ask.near_only, dial: self.inner.dial.as_ref() };
+        let backend = backend::of(seat.api).ok_or(Fault::NoModelServer)?;
+        let whole = self.window(seat, ask, backend, &place).await?;
+        let question = Question { model: &ask.model, messages: &ask.messages, sampling: ask.sampling, whole };
+        let answer = place.send(backend.question(&question)).await?;
+        hear(answer, backend, ask.pieces.clone(), ask.tell_end).await
+    }
+
+    /// Returns how many tokens have to fit, if the prompt must not be cut.
+    async fn window(
+        &self,
+        seat: &Seat,
+        ask: &Ask,
+        backend: &dyn Backend,
+        place: &Place<'_>,
+    ) -> Result<Option<u64>, Fault> {
+        let most = prompt::tokens_at_most(&ask.messages);
+        let mut context = seat.model.context_tokens;
+        if context.is_none() && (ask.whole || most > SMALLEST_WINDOW) {
+            context = timeout(look::LOOK_LIMIT, backend.context(place, &ask.model)).await.ok().flatten();
+            if let Some(context) = context {
+                self.inner.servers.learn(seat.target.number, &seat.model, context);
+            }
+        }
+        let too_long = |context| Err(Fault::PromptTooLong { tokens: most, context });
+        if let Some(context) = context.filter(|context| prompt::tokens_at_least(most) >= *context) {
+            return too_long(context);
+        }
+        if !ask.whole {
+            return Ok(None);
+        }
+        let wanted = most + u64::from(ask.sampling.max_tokens);
+        let wanted = wanted.next_multiple_of(WINDOW_STEP).max(SMALLEST_WINDOW);
+        match context {
+            Some(context) if wanted > context => {
+                // An older server would cut in silence what does not fit, so there must be no doubt.
+                let fits = most + ANSWER_ROOM.min(ask.sampling.max_tokens.into()) <= context;
+                if fits || seat.exact { Ok(Some(context)) } else { too_long(context) }
+            }
+            Some(_) | None => Ok(Some(wanted)),
+        }
+    }
+}
+
+/// Leaves out what a server says in its own words where that may repeat the prompt: always for a prompt that holds files, since
+/// what is told of a fault leaves this computer.
+fn told(fault: Fault, ask: &Ask) -> Fault {
+    let repeated =
+        fault.words().is_some_and(|words| ask.near_only || ask.whole || prompt::repeats(words, &ask.messages));
+    if repeated { fault.without_words() } else { fault }
 }
 
 impl Capability for Model {

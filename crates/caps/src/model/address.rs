@@ -168,6 +168,16 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Tells whether it is this computer, whatever a resolver says.
+    pub(crate) fn is_here(&self) -> bool {
+        match self {
+            Self::Ip(ip) => ip.is_loopback(),
+            Self::Name(name) => name == "localhost" || name.ends_with(".localhost"),
+        }
+    }
+}
+
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -183,7 +193,7 @@ fn here(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
+        IpAddr::V4(_) | IpAddr::V6(_) => ip,
     }
 }
 

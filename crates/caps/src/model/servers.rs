@@ -1,0 +1,228 @@
+//! The servers that may be asked: what was found at each, and who asks there now.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use drawbridge_core::OpError;
+use drawbridge_policy::{ModelApi, ModelServer};
+use tokio_util::sync::CancellationToken;
+
+use super::address::{Address, ServerFault};
+use super::backend::Found;
+use super::fault::Fault;
+use super::{ModelFacts, ServerState};
+
+/// All servers, best first.
+#[derive(Default)]
+pub(crate) struct Servers {
+    state: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    entries: Vec<Entry>,
+    /// Numbers are never used again, so that what comes late for a server that is gone meets no other.
+    next: u64,
+}
+
+struct Entry {
+    number: u64,
+    state: ServerState,
+    exact: bool,
+    /// Contexts by name and size, asked for once.
+    contexts: BTreeMap<(String, Option<u64>), u64>,
+    /// Fires when the server is taken out of the settings.
+    gone: CancellationToken,
+}
+
+/// A server as it is to be looked at.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) number: u64,
+    pub(crate) server: ModelServer,
+    pub(crate) address: Result<Address, ServerFault>,
+}
+
+/// The right to ask a server now. It is given back when dropped.
+pub(crate) struct Seat {
+    servers: Arc<Servers>,
+    pub(crate) target: Target,
+    pub(crate) api: ModelApi,
+    pub(crate) model: ModelFacts,
+    pub(crate) exact: bool,
+    pub(crate) gone: CancellationToken,
+}
+
+impl Servers {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets which servers there are. What was found at those that stay is kept; requests to others end.
+    pub(crate) fn set(&self, servers: Vec<ModelServer>) {
+        let mut kept = self.lock();
+        let mut old = std::mem::take(&mut kept.entries);
+        for server in servers {
+            let same = |entry: &Entry| is_same(&entry.state.server, &server);
+            let entry = match old.iter().position(same) {
+                Some(at) => {
+                    let mut entry = old.swap_remove(at);
+                    entry.state.server = server;
+                    entry
+                }
+                None => {
+                    kept.next += 1;
+                    Entry::new(kept.next, server)
+                }
+            };
+            kept.entries.push(entry);
+        }
+        for entry in old {
+            entry.gone.cancel();
+        }
+    }
+
+    pub(crate) fn states(&self) -> Vec<ServerState> {
+        self.lock().entries.iter().map(|entry| entry.state.clone()).collect()
+    }
+
+    pub(crate) fn targets(&self) -> Vec<Target> {
+        self.lock().entries.iter().map(Entry::target).collect()
+    }
+
+    /// Returns the names of models, each once, the first server's first.
+    pub(crate) fn offered(&self) -> Vec<String> {
+        self.names(false)
+    }
+
+    /// Returns the names of models at all servers, or with `near` at those on this computer.
+    pub(crate) fn names(&self, near: bool) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let kept = self.lock();
+        let entries = kept.entries.iter().filter(|entry| !near || entry.is_near());
+        for model in entries.flat_map(|entry| &entry.state.models) {
+            if !names.contains(&model.name) {
+                names.push(model.name.clone());
+            }
+        }
+        names
+    }
+
+    /// Remembers what a server said. Returns the models whose contexts are not known yet.
+    pub(crate) fn found(&self, number: u64, looked: Result<(ModelApi, Found), Fault>) -> Vec<ModelFacts> {
+        let mut kept = self.lock();
+        let Some(entry) = kept.entries.iter_mut().find(|entry| entry.number == number) else { return Vec::new() };
+        match looked {
+            Ok((api, found)) => {
+                entry.state.api = api;
+                entry.state.name = found.name;
+                entry.state.models = found.models;
+                entry.state.trouble = None;
+                entry.exact = found.exact;
+                entry.fill();
+                let models = entry.state.models.iter();
+                models.filter(|model| model.context_tokens.is_none()).cloned().collect()
+            }
+            // Some servers tell nothing while they answer a question. That they answer one says enough.
+            Err(Fault::Slow(_)) if entry.state.running > 0 => Vec::new(),
+            Err(fault) => {
+                entry.state.api = entry.state.server.api;
+                entry.state.name = None;
+                entry.state.models.clear();
+                entry.state.trouble = Some(fault.sentence());
+                Vec::new()
+            }
+        }
+    }
+
+    /// Remembers how many tokens a model reads.
+    pub(crate) fn learn(&self, number: u64, model: &ModelFacts, context: u64) {
+        let mut kept = self.lock();
+        if let Some(entry) = kept.entries.iter_mut().find(|entry| entry.number == number) {
+            entry.contexts.insert((model.name.clone(), model.size_bytes), context);
+            entry.fill();
+        }
+    }
+
+    /// Forgets a model that a server does not have any more, until it is looked at again.
+    pub(crate) fn forget(&self, number: u64, model: &str) {
+        let mut kept = self.lock();
+        if let Some(entry) = kept.entries.iter_mut().find(|entry| entry.number == number) {
+            entry.state.models.retain(|facts| facts.name != model);
+        }
+    }
+
+    /// Takes a seat at the first server that has the model; with `near`, of those on this computer. A model of one name at two
+    /// servers is the first server's, also while that is busy: the second may be another computer, and nobody said that it may
+    /// have what the first one may.
+    ///
+    /// # Errors
+    /// [`OpError::ModelNotAvailable`], [`OpError::ModelBusy`].
+    pub(crate) fn seat(self: &Arc<Self>, model: &str, near: bool) -> Result<Seat, OpError> {
+        let mut kept = self.lock();
+        let found = kept.entries.iter_mut().filter(|entry| !near || entry.is_near()).find_map(|entry| {
+            let facts = entry.state.models.iter().find(|facts| facts.name == model)?.clone();
+            Some((entry, facts))
+        });
+        let Some((entry, facts)) = found else {
+            drop(kept);
+            return Err(OpError::ModelNotAvailable { requested: model.to_owned(), available: self.names(near) });
+        };
+        if entry.state.running >= u32::from(entry.state.server.parallel.max(1)) {
+            return Err(OpError::ModelBusy { model: model.to_owned() });
+        }
+        entry.state.running += 1;
+        Ok(Seat {
+            servers: Arc::clone(self),
+            target: entry.target(),
+            api: entry.state.api,
+            model: facts,
+            exact: entry.exact,
+            gone: entry.gone.clone(),
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut kept = self.servers.lock();
+        if let Some(entry) = kept.entries.iter_mut().find(|entry| entry.number == self.target.number) {
+            entry.state.running = entry.state.running.saturating_sub(1);
+        }
+    }
+}
+
+impl Entry {
+    fn new(number: u64, server: ModelServer) -> Self {
+        let state = ServerState { api: server.api, server, name: None, models: Vec::new(), trouble: None, running: 0 };
+        Self { number, state, exact: false, contexts: BTreeMap::new(), gone: CancellationToken::new() }
+    }
+
+    fn target(&self) -> Target {
+        let server = self.state.server.clone();
+        Target { number: self.number, address: Address::parse(&server.url, server.far), server }
+    }
+
+    /// Whether it can only be on this computer.
+    fn is_near(&self) -> bool {
+        let server = &self.state.server;
+        !server.far || Address::parse(&server.url, true).is_ok_and(|address| address.host.is_here())
+    }
+
+    /// Puts the contexts that are known to the models that do not say.
+    fn fill(&mut self) {
+        for model in &mut self.state.models {
+            let known = self.contexts.get(&(model.name.clone(), model.size_bytes));
+            model.context_tokens = model.context_tokens.or(known.copied());
+        }
+    }
+}
+
+/// Whether what is known of one holds for the other.
+fn is_same(one: &ModelServer, other: &ModelServer) -> bool {
+    one.url == other.url && one.api == other.api && one.far == other.far
+}
+
+#[cfg(test)]
+#[path = "servers_tests.rs"]
+mod tests;
