@@ -26,7 +26,7 @@ LOOKS = [(theme, zoom, language) for zoom, theme, language in itertools.product(
 #: For parts of a page that is seen in all of them: each theme, size and language, and both themes as axe-core sees them.
 SOME = [("light", 100, "en"), ("dark", 100, "en"), ("light", 200, "de"), ("dark", 200, "de")]
 ROWS = 100_000
-KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd", "screenshot", "type", "click", "launch", "clipboard", "copy"]
+KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd", "screenshot", "type", "click", "launch", "clipboard", "copy", "model", "private", "release", "serial", "usb"]
 END = "\ue010"
 ALLOWS = ["prompt-once", "prompt-chat", "prompt-always", "prompt-always-yes"]
 

@@ -67,4 +67,5 @@ export const devices = {
   'tried.HARDWARE_GPIO_WATCH': 'Wollte eine GPIO-Leitung beobachten',
   'tried.HARDWARE_GPIO_RELEASE': 'Wollte eine GPIO-Leitung loslassen',
   'why.not_shared': 'Sie haben dieses Gerät nicht freigegeben.',
+  'prompt.text.sent': 'Dieser Text wird an das Gerät gesendet',
 } as const;

@@ -67,4 +67,5 @@ export const devices = {
   'tried.HARDWARE_GPIO_WATCH': 'Wanted to watch a GPIO line',
   'tried.HARDWARE_GPIO_RELEASE': 'Wanted to let a GPIO line go',
   'why.not_shared': 'You have not shared this device.',
+  'prompt.text.sent': 'This text is sent to the device',
 } as const;
