@@ -18,11 +18,13 @@ export interface Row {
   warn: boolean;
 }
 
+/** Texts of many lines, in the order in which they are read: what would leave, what is asked, what is told besides. */
+export const LONG = ['answer', 'task', 'context', 'last_message'] as const;
 /** Facts that have a place of their own. */
-const ELSEWHERE = new Set(['command', 'text', 'folder', 'offered', 'chosen']);
+const ELSEWHERE = new Set<string>(['command', 'text', 'folder', 'offered', 'chosen', ...LONG]);
 const SIZES = new Set(['size', 'size_before']);
-const NUMBERS = new Set(['more_arguments', 'more_points', 'new_folders', 'entries', 'entries_at_least', 'text_length', 'duration']);
-const WARN = new Set(['program_not_found', 'more_arguments', 'more_points', 'recursive', 'replaces', 'walls.full', 'in_terminal', 'clipboard.foreign']);
+const NUMBERS = new Set(['more_arguments', 'more_points', 'new_folders', 'entries', 'entries_at_least', 'text_length', 'duration', 'messages', 'messages_length', 'max_tokens']);
+const WARN = new Set(['program_not_found', 'more_arguments', 'more_points', 'recursive', 'replaces', 'walls.full', 'in_terminal', 'clipboard.foreign', 'model_elsewhere']);
 
 /** Where it happens: stands before what changes there. */
 export const isPlace = (row: Row): boolean => ['path', 'target', 'to', 'to_target'].includes(row.label);
