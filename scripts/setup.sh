@@ -10,7 +10,7 @@ packages=(
 # Whoever only wants to run it needs no second desktop, no packers and no programs to test against.
 if [ "${SETUP_FOR:-}" != run ]; then
   packages+=(
-    zsh jq inotify-tools
+    zsh jq inotify-tools socat
     xvfb openbox dbus-x11 xdotool imagemagick x11-utils wmctrl webkit2gtk-driver gnome-keyring libsecret-tools dunst libnotify-bin
     sway wl-clipboard
     xclip xterm l3afpad x11-xserver-utils x11-xkb-utils gir1.2-gtk-3.0 libglib2.0-bin desktop-file-utils appstream lintian rpm mmdebstrap fish man-db systemd

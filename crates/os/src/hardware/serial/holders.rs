@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::hardware::words::describe;
 
+/// The major number of near ends.
+const NEAR_ENDS: u32 = 136;
+
 /// Finds another process that has the device of this number open, in words: `minicom (process 4711)`.
 pub(super) fn holder(number: u64) -> Option<String> {
     let own = std::process::id().to_string();
@@ -14,11 +17,33 @@ pub(super) fn holder(number: u64) -> Option<String> {
 
 fn has_open(process: &Path, number: u64) -> bool {
     let handles = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-    handles.map(|handle| handle.path()).any(|handle| {
+    let mut has = false;
+    for handle in handles.map(|handle| handle.path()) {
         // Looked at only where it is a device: a file on a server that is away would keep us waiting.
-        fs::read_link(&handle).is_ok_and(|target| target.starts_with("/dev"))
-            && fs::metadata(&handle).is_ok_and(|facts| facts.file_type().is_char_device() && facts.rdev() == number)
-    })
+        if !fs::read_link(&handle).is_ok_and(|target| target.starts_with("/dev")) {
+            continue;
+        }
+        let Ok(facts) = fs::metadata(&handle) else { continue };
+        // Who serves the far end of a pseudo-terminal often keeps the near end open as well, and reads nothing there.
+        if facts.rdev() == far_ends() && serves(process, &handle, number) {
+            return false;
+        }
+        has |= facts.file_type().is_char_device() && facts.rdev() == number;
+    }
+    has
+}
+
+/// The device that is opened to make a pseudo-terminal.
+fn far_ends() -> u64 {
+    rustix::fs::makedev(5, 2)
+}
+
+/// Tells whether a far end belongs to the near end of this number.
+fn serves(process: &Path, handle: &Path, near: u64) -> bool {
+    let Some(name) = handle.file_name() else { return false };
+    let facts = fs::read_to_string(process.join("fdinfo").join(name)).unwrap_or_default();
+    let index = facts.lines().find_map(|line| line.strip_prefix("tty-index:")?.trim().parse().ok());
+    rustix::fs::major(near) == NEAR_ENDS && index == Some(rustix::fs::minor(near))
 }
 
 /// Finds a process whose controlling terminal this is, in words: a person types there, or a login waits for one.

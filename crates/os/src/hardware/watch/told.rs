@@ -59,18 +59,25 @@ impl Changes {
         self.watched.clear();
         let dev = self.dev.clone();
         self.add(&dev)?.devices = true;
+        // Each folder before what is in it is looked at: what comes in between is told.
         let usb = dev.join("bus/usb");
-        let buses = std::fs::read_dir(&usb).into_iter().flatten().flatten().map(|bus| bus.path());
-        for folder in [dev.join("bus"), usb.clone()].into_iter().chain(buses) {
-            // One that is not there comes with a change of the one above it.
-            if let Ok(names) = self.add(&folder) {
-                names.all = true;
-            }
+        for folder in [dev.join("bus"), usb.clone()] {
+            self.add_all(&folder);
+        }
+        for bus in std::fs::read_dir(&usb).into_iter().flatten().flatten() {
+            self.add_all(&bus.path());
         }
         for path in self.paths.clone() {
             self.watch_path(&path);
         }
         Ok(())
+    }
+
+    /// Watches a folder for every name. One that is not there comes with a change of the one above it.
+    fn add_all(&mut self, folder: &Path) {
+        if let Ok(names) = self.add(folder) {
+            names.all = true;
+        }
     }
 
     /// Watches the nearest folder above a path that is there, for the name that leads on to it.
@@ -139,5 +146,23 @@ impl Changes {
             };
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_device_does_not_count() {
+        let devices = Names { devices: true, these: ["port".into()].into(), ..Names::default() };
+        for name in ["ttyUSB0", "ttyACM1", "rfcomm0", "gpiochip2", "bus", "serial", "port"] {
+            assert!(devices.count(OsStr::new(name)), "{name}");
+        }
+        for name in ["sda1", "loop7", "dm-0", "input", "port2"] {
+            assert!(!devices.count(OsStr::new(name)), "{name}");
+        }
+        assert!(Names { all: true, ..Names::default() }.count(OsStr::new("007")));
+        assert!(!Names::default().count(OsStr::new("ttyUSB0")));
     }
 }
