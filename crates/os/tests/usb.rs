@@ -160,3 +160,180 @@ fn a_device_that_goes_while_it_is_asked_is_unplugged_and_a_silent_one_times_out(
     assert_eq!(told.unwrap_err().fault, DeviceFault::Unplugged);
     assert_eq!(bus.open(&name).map(drop).unwrap_err().fault, DeviceFault::Absent);
 }
+
+#[cfg(target_os = "linux")]
+mod gadget {
+    //! A device that the kernel plays to itself, where it has `dummy_hcd` and this user may set it up: no recording, but libusb, the
+    //! kernel and real transfers.
+
+    use std::fs;
+    use std::io::Write as _;
+    use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
+
+    use drawbridge_os::hardware::usb::UsbConnection;
+
+    use super::*;
+
+    const HERE: &str = "/sys/kernel/config/usb_gadget";
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Three functions: one that gives and takes zeros, a serial port that no driver knows, and one that a driver takes.
+    struct Gadget(PathBuf);
+
+    impl Gadget {
+        fn plug_in() -> Result<Self, String> {
+            let path = Path::new(HERE).join(format!("drawbridge-{}", std::process::id()));
+            fs::create_dir(&path).map_err(|fault| format!("{}: {fault}", path.display()))?;
+            let gadget = Self(path);
+            gadget.set_up().map_err(|fault| fault.to_string())?;
+            Ok(gadget)
+        }
+
+        fn set_up(&self) -> std::io::Result<()> {
+            let words = [
+                ("idVendor", "0x1209"),
+                ("idProduct", "0x0001"),
+                ("strings/0x409/manufacturer", "Drawbridge"),
+                ("strings/0x409/product", "Test gadget"),
+                ("strings/0x409/serialnumber", "GADGET-SERIAL-1"),
+            ];
+            fs::create_dir_all(self.0.join("strings/0x409"))?;
+            for (name, text) in words {
+                fs::write(self.0.join(name), text)?;
+            }
+            let config = self.0.join("configs/c.1");
+            fs::create_dir(&config)?;
+            for function in ["SourceSink.0", "gser.0", "acm.0"] {
+                let place = self.0.join("functions").join(function);
+                fs::create_dir(&place)?;
+                symlink(&place, config.join(function))?;
+            }
+            let free = fs::read_dir("/sys/class/udc")?.flatten().next();
+            let free = free.ok_or_else(|| std::io::Error::other("there is no USB device controller"))?;
+            fs::write(self.0.join("UDC"), free.file_name().as_encoded_bytes())
+        }
+
+        fn unplug(&self) {
+            fs::write(self.0.join("UDC"), "\n").unwrap();
+        }
+    }
+
+    impl Drop for Gadget {
+        fn drop(&mut self) {
+            let _ = fs::write(self.0.join("UDC"), "\n");
+            for function in ["SourceSink.0", "gser.0", "acm.0"] {
+                let _ = fs::remove_file(self.0.join("configs/c.1").join(function));
+                let _ = fs::remove_dir(self.0.join("functions").join(function));
+            }
+            for folder in ["configs/c.1", "strings/0x409", ""] {
+                let _ = fs::remove_dir(self.0.join(folder));
+            }
+        }
+    }
+
+    /// Waits until the host has set the device up.
+    fn plugged_in() -> UsbDevice {
+        let system = usb::of_system();
+        loop {
+            let found = system.found().unwrap();
+            let here = found.into_iter().find(|one| (one.vendor, one.product) == (0x1209, 0x0001));
+            if let Some(here) = here.filter(|one| one.functions.len() == 4) {
+                return here;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn endpoint(device: &UsbDevice, function: usize, goes_in: bool) -> drawbridge_core::hardware::UsbEndpoint {
+        let fits = |one: &&drawbridge_core::hardware::UsbEndpoint| (one.address & 0x80 != 0) == goes_in;
+        device.functions[function].endpoints.iter().find(fits).unwrap().clone()
+    }
+
+    fn open(device: &UsbDevice) -> Box<dyn UsbConnection> {
+        let system = usb::of_system();
+        let here = |place: &DevicePlace| matches!(place, DevicePlace::Usb { bus, address, .. } if (*bus, *address) == (device.bus, device.address));
+        let listed = system.list().into_iter().find(|one| here(&one.place)).unwrap();
+        assert_eq!(listed.description, "Drawbridge Test gadget");
+        system.open(&listed.id).unwrap()
+    }
+
+    #[test]
+    fn a_real_device_is_described_asked_stopped_and_unplugged() {
+        let gadget = match Gadget::plug_in() {
+            Ok(gadget) => gadget,
+            Err(why) => {
+                println!("SKIPPED USB through the kernel: no device can be played here ({why})");
+                return;
+            }
+        };
+        let device = plugged_in();
+        let stop = Stop::new().unwrap();
+        assert!(!format!("{device:?}").contains("GADGET-SERIAL"));
+        let mut open_one = open(&device);
+        let told = open_one.control(GET_DEVICE, &UsbData::In(18), LONG, &stop).unwrap();
+        let Moved::In(bytes) = told else { panic!("{told:?}") };
+        assert_eq!((bytes.len(), &bytes[8..12]), (18, [0x09, 0x12, 0x01, 0x00].as_slice()));
+
+        // Zeros in and out, many packets at once.
+        open_one.claim(0).unwrap();
+        let (source, sink) = (endpoint(&device, 0, true), endpoint(&device, 0, false));
+        let read = open_one.transfer(&source, &UsbData::In(1 << 20), LONG, &stop).unwrap();
+        assert!(
+            matches!(&read, Moved::In(bytes) if !bytes.is_empty() && bytes.iter().all(|byte| *byte == 0)),
+            "{read:?}"
+        );
+        let wrote = open_one.transfer(&sink, &UsbData::Out(vec![0; 100_000]), LONG, &stop);
+        assert_eq!(wrote, Ok(Moved::Out(100_000)));
+        open_one.clear_halt(source.address).unwrap();
+
+        // A stall, more than was asked for, and nobody who answers.
+        let unknown = Setup { request_type: 0x40, request: 0x99, value: 0, index: 0 };
+        assert_eq!(
+            open_one.control(unknown, &UsbData::Out(vec![1]), LONG, &stop).unwrap_err().fault,
+            DeviceFault::Refused
+        );
+        let few = open_one.transfer(&source, &UsbData::In(10), LONG, &stop).unwrap_err();
+        assert_eq!(few.fault, DeviceFault::Unsupported, "{few}");
+        open_one.claim(1).unwrap();
+        let silent = endpoint(&device, 1, true);
+        let late = open_one.transfer(&silent, &UsbData::In(64), Duration::from_millis(50), &stop).unwrap_err();
+        assert_eq!(late.fault, DeviceFault::Timeout);
+
+        // What is claimed or has a driver is nobody else's.
+        let mut second = open(&device);
+        assert_eq!(second.claim(0).unwrap_err().fault, DeviceFault::Busy);
+        if let Some(driver) = &device.functions[2].driver {
+            let busy = second.claim(2).unwrap_err();
+            assert!(busy.fault == DeviceFault::Busy && busy.message.contains(driver.as_str()), "{busy}");
+        } else {
+            println!("SKIPPED a device that a driver has: cdc_acm is not there");
+        }
+        drop(second);
+
+        // Bytes that somebody writes at the other end.
+        let mut port = fs::OpenOptions::new().write(true).open("/dev/ttyGS0").unwrap();
+        port.write_all(b"hello").unwrap();
+        assert_eq!(open_one.transfer(&silent, &UsbData::In(64), LONG, &stop), Ok(Moved::In(b"hello".to_vec())));
+        drop(port);
+
+        // Ended from another thread, and unplugged under a transfer.
+        let its_stop = Stop::new().unwrap();
+        let ended = std::thread::scope(|threads| {
+            let waits = threads.spawn(|| open_one.transfer(&silent, &UsbData::In(64), LONG, &its_stop));
+            its_stop.say();
+            waits.join().unwrap()
+        });
+        assert_eq!(ended.unwrap_err().fault, DeviceFault::NotOpen);
+        let gone = std::thread::scope(|threads| {
+            let waits = threads.spawn(|| open_one.transfer(&silent, &UsbData::In(64), LONG, &stop));
+            gadget.unplug();
+            waits.join().unwrap()
+        });
+        assert_eq!(gone.unwrap_err().fault, DeviceFault::Unplugged);
+        assert_eq!(
+            open_one.control(GET_DEVICE, &UsbData::In(18), LONG, &stop).unwrap_err().fault,
+            DeviceFault::Unplugged
+        );
+    }
+}
