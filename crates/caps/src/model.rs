@@ -165,6 +165,12 @@ impl Model {
         self.inner.servers.offered()
     }
 
+    /// Returns the names of models that servers have which can only be on this computer.
+    #[must_use]
+    pub fn offered_near(&self) -> Vec<String> {
+        self.inner.servers.names(true)
+    }
+
     /// Looks for servers at the usual ports of this machine that are not in use yet.
     pub async fn find(&self) -> Vec<ServerState> {
         self.find_at(&look::USUAL_PORTS).await

@@ -116,19 +116,15 @@ impl Privacy {
             let why = "the model runs at its maker's, and contents of private files stay on this computer; name a model that runs here";
             return Err(OpError::ModelFailed { why: why.to_owned() });
         }
-        let servers = self.model.servers();
-        let mut with_it =
-            servers.iter().filter(|state| state.models.iter().any(|facts| facts.name == model)).peekable();
-        if with_it.peek().is_some() && with_it.all(|state| state.server.far) {
+        let near = self.model.offered_near();
+        if near.iter().any(|name| name == model) {
+            return Ok(());
+        }
+        if self.model.offered().iter().any(|name| name == model) {
             let why = "the model runs on another computer, and contents of private files stay on this one; name a model on this computer";
             return Err(OpError::ModelFailed { why: why.to_owned() });
         }
-        let available = self.model.offered();
-        if available.iter().any(|name| name == model) {
-            Ok(())
-        } else {
-            Err(OpError::ModelNotAvailable { requested: model.to_owned(), available })
-        }
+        Err(OpError::ModelNotAvailable { requested: model.to_owned(), available: near })
     }
 }
 

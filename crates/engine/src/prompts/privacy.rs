@@ -6,6 +6,7 @@ use drawbridge_core::model::{Release, Turn};
 use super::label::Label;
 use super::{PromptFacts, push};
 use crate::consent::seal::Scene;
+use crate::models::servers::leaves;
 
 /// The facts of a question that the local model would answer. All that it is told is shown.
 pub(super) fn turn(op: &Turn, session: Option<&SessionId>, scene: &Scene, facts: &mut PromptFacts) {
@@ -41,5 +42,5 @@ pub(super) fn release(op: &Release, facts: &mut PromptFacts) {
 fn near_server(scene: &Scene, model: &str) -> Option<String> {
     let has = |models: &[drawbridge_caps::model::ModelFacts]| models.iter().any(|facts| facts.name == model);
     let servers = scene.models.model.servers();
-    servers.into_iter().find(|state| !state.server.far && has(&state.models)).map(|state| state.server.url)
+    servers.into_iter().find(|state| !leaves(&state.server) && has(&state.models)).map(|state| state.server.url)
 }
