@@ -6,6 +6,7 @@
 pub mod access;
 pub mod gpio;
 pub mod id;
+pub mod port;
 pub mod serial;
 mod stop;
 pub mod usb;
