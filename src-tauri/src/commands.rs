@@ -285,6 +285,8 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         | Command::AuditExport { .. }
         | Command::ReportTray { .. }
         | Command::ShowWindow
+        // Devices are used from the command line.
+        | Command::UseDevice { .. }
         | Command::AuditPrune { .. }
         | Command::Shutdown => false,
     }

@@ -13,8 +13,8 @@ pub use server::{ControlOptions, serve};
 
 /// The longest line either side reads, in bytes. A snapshot with full activity stays well below.
 const LINE_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
-/// The longest request that the server reads, in bytes.
-const REQUEST_LIMIT_BYTES: u64 = 64 * 1024;
+/// The longest request that the server reads, in bytes: what goes out to a device in one act, as base64, and some more.
+const REQUEST_LIMIT_BYTES: u64 = 128 * 1024;
 /// Connections served at once; one more is told so and closed.
 const MAX_CONNECTIONS: usize = 16;
 

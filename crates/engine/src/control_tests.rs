@@ -107,7 +107,7 @@ async fn malformed_requests_get_an_error_and_the_connection_goes_on() {
         let answer = raw(&rig.path, format!("{line}\n").as_bytes()).await;
         assert_eq!(answer["error"]["code"], "malformed", "{line}");
     }
-    let huge = raw(&rig.path, &vec![b'x'; 70_000]).await;
+    let huge = raw(&rig.path, &vec![b'x'; 140_000]).await;
     assert_eq!(huge["error"]["code"], "too_long");
 
     let mut stream = drawbridge_os::local_socket::connect(&rig.path).await.unwrap();

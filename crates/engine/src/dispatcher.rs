@@ -2,6 +2,8 @@
 //!
 //! It knows no connection. A link hands it a [`Job`] and gets back the reply to send, or nothing when the job was cancelled.
 
+mod release;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -24,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::board::Board;
 use crate::consent::Asker;
 use crate::consent::ask::{Desk, Sealed};
-use crate::hardware::Devices;
+use crate::hardware::{COMMAND_LINE, Devices};
 use crate::journal::Journal;
 use crate::models::Models;
 use crate::policy_cell::PolicyCell;
@@ -37,6 +39,8 @@ use crate::view::{ActivityRow, WhyView};
 const CONTROL_PATIENCE: Duration = Duration::from_secs(8);
 /// The same on a data link.
 const DATA_PATIENCE: Duration = Duration::from_secs(25);
+/// The same for the command line, before which a person sits.
+const LOCAL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// One request on its way.
 #[derive(Debug)]
@@ -116,7 +120,6 @@ impl Dispatcher {
     ///
     /// # Errors
     /// As its capability, or why policy refused it.
-    #[expect(dead_code, reason = "not built yet")]
     pub(crate) async fn run_local(&self, job: Job) -> Result<Outcome, OpError> {
         let code = |result: &Result<Outcome, OpError>| result.as_ref().err().map(|error| wire_code(error).as_str());
         match self.act(job, |result| ((), code(result))).await {
@@ -138,6 +141,9 @@ impl Dispatcher {
         let session_op = matches!(job.operation, Operation::Session(_));
         if let Operation::Session(op) = &job.operation {
             facts.details.extend(self.parts.sessions.facts_before(op));
+        }
+        if let Operation::Hardware(op) = &job.operation {
+            facts.details.extend(self.parts.devices.facts(&op.device));
         }
         let chat = job.session.clone().or_else(|| chat_of(&job.operation));
 
@@ -192,6 +198,16 @@ impl Dispatcher {
             | Operation::Model(_)
             | Operation::Hardware(_) => Ok(()),
         };
+        let asker = Asker {
+            link: job.link,
+            max_open: (job.limits.max_concurrent as usize).saturating_sub(1),
+            patience: match (job.link, on_data_link) {
+                (COMMAND_LINE, _) => LOCAL_PATIENCE,
+                (_, true) => DATA_PATIENCE,
+                (_, false) => CONTROL_PATIENCE,
+            },
+            cancel: ctx.cancel.clone(),
+        };
         let verdict = self.authorize(job.operation, chat, ctx.root.as_ref()).await;
         let (permit, bound) = match (verdict, offered) {
             // The peer has the capability for its other half, so what it lacks is this feature (spec 10.8).
@@ -208,12 +224,6 @@ impl Dispatcher {
             (Verdict::Allowed(permit), Ok(())) => (permit, None),
             (Verdict::Ask(question), Ok(())) => {
                 let explanation = question.explanation().clone();
-                let asker = Asker {
-                    link: job.link,
-                    max_open: (job.limits.max_concurrent as usize).saturating_sub(1),
-                    patience: if on_data_link { DATA_PATIENCE } else { CONTROL_PATIENCE },
-                    cancel: ctx.cancel.clone(),
-                };
                 match self.parts.desk.ask(question, ctx.root.as_ref(), &asker).await {
                     Ok(granted) => {
                         ctx.shown = granted.expected;
@@ -229,8 +239,22 @@ impl Dispatcher {
             }
         };
         let explanation = Some(permit.explanation().clone());
+        let asked = Models::asked(permit.operation(), permit.session());
+        let held = self.held(&permit, asker);
+        if held.is_some() && self.holds_back() {
+            ctx.pieces = None;
+        }
         let result = self.run_permitted(permit, bound, ctx, on_data_link, &job.queued).await;
-        (result, explanation)
+        if let Some(asked) = asked {
+            self.parts.models.answered(asked, &result);
+        }
+        match (result, held) {
+            (Ok(Outcome::Turn(answer)), Some(held)) => match self.release(answer, held).await {
+                Ok(answer) => (Ok(Outcome::Turn(answer)), explanation),
+                Err((error, why)) => (Err(error), Some(why)),
+            },
+            (result, _) => (result, explanation),
+        }
     }
 
     /// Decides. For a command that may ask, the programs that it means are found first, since rules are bound to them.
@@ -301,6 +325,7 @@ impl Dispatcher {
             Operation::Session(op) => {
                 if let SessionOp::Detach { session } = op {
                     self.parts.desk.broker.forget_chat(session);
+                    self.parts.models.privacy.forget_stubs(session);
                 }
                 let folder_changes = matches!(op, SessionOp::Attach { .. } | SessionOp::Detach { .. });
                 let session = folder_changes.then(|| op.session().clone());

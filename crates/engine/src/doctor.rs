@@ -8,6 +8,7 @@ mod account;
 mod desktop;
 mod door;
 mod limit;
+mod models;
 mod network;
 mod powers;
 mod screen;
@@ -238,12 +239,11 @@ pub async fn run(input: Input) -> Vec<Finding> {
         on_thread(&input, QUICK, "confinement", powers::confinement).boxed(),
         on_thread(&input, QUICK, "shells", powers::shells).boxed(),
         on_thread(&input, QUICK, "permissions", powers::permissions).boxed(),
-        powers::local_model(&input).boxed(),
+        models::servers(&input, &door).boxed(),
         match door.snapshot().and_then(screen::in_use) {
             Some(found) => std::future::ready(found).boxed(),
             None => on_thread(&input, QUICK, "computer_use", screen::screen).boxed(),
         },
-        std::future::ready(powers::not_built(&input)).boxed(),
         on_thread(&input, QUICK, "display", desktop::display).boxed(),
         on_thread(&input, QUICK, "tray", desktop::tray).boxed(),
         on_thread(&input, QUICK, "notifications", desktop::notifications).boxed(),

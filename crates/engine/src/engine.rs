@@ -55,6 +55,7 @@ use crate::view::{AccountState, LinkState, LinkView};
 use aside::{Aside, Todo};
 use build::LegacySession;
 use folders::FolderChoice;
+pub(crate) use commands::sentence;
 pub use options::{EngineOptions, Host, Overlay};
 use publish::Publisher;
 pub use start_error::StartError;
@@ -201,6 +202,7 @@ impl Core {
                     match self.on_command(command).await {
                         Ok(Todo::Aside(job)) => self.aside.start(job, answer, self.publish.clone()),
                         Ok(Todo::Waiting(wait)) => self.aside.wait(wait, answer, self.publish.clone()),
+                        Ok(Todo::Acting(act)) => self.aside.act(act, answer, self.publish.clone()),
                         Ok(Todo::Now(reply)) => self.answer_with(answer, Ok(reply)),
                         Err(fault) => self.answer_with(answer, Err(fault)),
                     }
@@ -311,6 +313,7 @@ impl Core {
         self.mind_the_policy().await;
         self.mind_the_accounts();
         self.screen.round();
+        self.models.round();
         let (account, journal) = (self.account.clone(), self.journal.clone());
         tokio::spawn(async move {
             match account.refresh_if_due().await {
@@ -337,7 +340,9 @@ impl Core {
         }
         self.overlay.managed = Some(policy);
         self.apply_shell(&after);
+        self.models.follow();
         self.apply_screen(&before, &after).await;
+        self.devices.follow(&before, &after).await;
         if trouble.is_some() {
             self.halted = true;
             self.broker.raise();
@@ -378,7 +383,8 @@ impl Core {
         self.broker.raise();
         let screen = self.screen.clone();
         let devices = self.devices.clone();
-        tokio::join!(self.stop_links(), screen.end(), devices.stop());
+        let models = self.models.clone();
+        tokio::join!(self.stop_links(), screen.end(), devices.end(), models.trials.end_all());
         self.aside.end().await;
         let reason = match exit {
             ExitKind::Stopped => "user",

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use ts_rs::TS;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::device_act::{DeviceAct, DeviceResult};
 use crate::view::{
     ActivityFilter, ActivityRow, ExplainView, ModelServerView, PromptAnswer, PromptDetail, RecordView, Snapshot,
     TrayState, TrialView, UndoView, VerifyView,
@@ -119,6 +120,13 @@ pub enum Command {
     RemovePort {
         /// Its path, as the picture names it.
         path: String,
+    },
+    /// Uses a shared device from here. Decided and recorded as any other operation. Given up when whoever asked hangs up.
+    UseDevice {
+        /// Its name.
+        device: String,
+        /// What to do.
+        act: DeviceAct,
     },
     /// Starts a sign-in; answers with the page to open. The snapshot tells how it ends.
     SignIn,
@@ -441,6 +449,11 @@ pub enum Reply {
     TrialText {
         /// It.
         trial: TrialView,
+    },
+    /// What came of using a device.
+    Device {
+        /// It.
+        result: DeviceResult,
     },
     /// The new name of the closed audit file.
     Rotated {

@@ -5,6 +5,7 @@ pub mod accounts;
 mod board;
 mod consent;
 pub mod control;
+pub mod device_act;
 pub mod diagnostics;
 pub mod dial;
 mod dispatcher;
@@ -33,5 +34,7 @@ pub mod view;
 
 pub use drawbridge_proto::executor::dialer::Backoff;
 pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
+pub use models::{ConfiguredModels, add_server, checked_server, configured_servers, remove_server};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Passphrase, Reply};
+pub use hardware::{device_rows, devices_here, label_of};
 pub use prompts::{PROMPT_ACTIONS, PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};

@@ -2,9 +2,11 @@
 //! grants or browse references (invariant 6). Computer use is in [`computer`].
 
 mod computer;
-mod hardware;
+pub(crate) mod hardware;
 mod model;
+mod privacy;
 
+use drawbridge_core::model::ModelOp;
 use drawbridge_core::{
     CommandLine, CommandOp, ContentForm, FileOp, OpError, Operation, Outcome, Power, PowerMode, SessionOp,
     escape_outside_text, shorten_middle,
@@ -13,6 +15,8 @@ use drawbridge_policy::{Decision, Explanation, Rule, RuleParts};
 use serde_json::{Map, Value, json};
 
 use crate::view::WhyView;
+
+pub(crate) use model::prompt_chars;
 
 /// The detail that says why an operation was allowed or refused.
 const DECISION: &str = "decision";
@@ -40,7 +44,9 @@ pub(crate) fn facts(operation: &Operation, command_timeout_seconds: u64) -> Fact
             (json!({ "browse_id": browse_id }), None)
         }
         Operation::Computer(op) => (computer::details(op), None),
-        Operation::Model(op) => (model::details(op), None),
+        Operation::Model(ModelOp::Turn(op)) => (privacy::turn(op), None),
+        Operation::Model(ModelOp::Release(op)) => (privacy::release(op), None),
+        Operation::Model(ModelOp::Completion(op)) => (model::details(op), None),
         Operation::Hardware(op) => (hardware::details(op), None),
         Operation::Session(_) => (json!({}), None),
     };
@@ -84,10 +90,9 @@ impl Facts {
                 Some(more) => more,
                 None => return,
             },
-            Outcome::Stub(_) | Outcome::Completion(_) | Outcome::Turn(_) => match model::afterwards(outcome) {
-                Some(more) => more,
-                None => return,
-            },
+            Outcome::Stub(stub) => privacy::described(stub),
+            Outcome::Turn(answer) => privacy::answered(answer),
+            Outcome::Completion(answer) => model::answered(answer),
             Outcome::Hardware(outcome) => match hardware::afterwards(outcome) {
                 Some(more) => more,
                 None => return,
@@ -216,7 +221,7 @@ pub(crate) fn subject_of(op: &str, details: &Map<String, Value>) -> String {
             told.join(", ")
         }
         _ => computer::subject(op, details)
-            .or_else(|| model::subject(op, details))
+            .or_else(|| privacy::subject(op, details))
             .or_else(|| hardware::subject(op, details))
             .unwrap_or_else(|| KEYS.iter().find_map(|key| text(key)).unwrap_or_default().to_owned()),
     }
@@ -273,7 +278,9 @@ pub(crate) fn sentence(operation: &Operation) -> String {
         Operation::Command(_) => "The agent wants to run a command on this computer".to_owned(),
         Operation::Browse(_) => "The platform wants to see names of folders".to_owned(),
         Operation::Computer(op) => format!("The agent wants to {}", computer::wish(op)),
-        Operation::Model(op) => model::sentence(op),
+        Operation::Model(ModelOp::Turn(op)) => privacy::turn_sentence(op),
+        Operation::Model(ModelOp::Release(op)) => privacy::release_sentence(op),
+        Operation::Model(ModelOp::Completion(op)) => model::sentence(op),
         Operation::Hardware(op) => hardware::sentence(op),
         Operation::Session(op) => match op {
             SessionOp::Attach { .. } => "The platform wants to attach a folder to a chat".to_owned(),

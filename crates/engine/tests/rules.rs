@@ -193,7 +193,7 @@ async fn looser_modes_end_with_the_attachment_and_with_the_power() {
     rig.handle.send(power("off")).await.unwrap();
     assert_eq!(modes(&rig, &chat).await, []);
     assert_eq!(set_chat(&rig, &chat, "shell", Some("allowed")).await.unwrap_err().code, "power_off");
-    assert_eq!(set_chat(&rig, &chat, "hardware", Some("allowed")).await.unwrap_err().code, "not_built");
+    assert_eq!(set_chat(&rig, &chat, "hardware", Some("allowed")).await.unwrap_err().code, "power_off");
     assert_eq!(set_chat(&rig, &chat, "flight", Some("off")).await.unwrap_err().code, "unknown_power");
     assert_eq!(set_chat(&rig, &chat, "shell", Some("sometimes")).await.unwrap_err().code, "unknown_mode");
     assert_eq!(set_chat(&rig, "nobody", "shell", Some("off")).await.unwrap_err().code, "unknown_chat");

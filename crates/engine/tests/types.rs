@@ -4,6 +4,9 @@
 
 use std::path::Path;
 
+use drawbridge_engine::device_act::{
+    DeviceAct, DeviceResult, LineEventView, UsbEndpointView, UsbInterfaceView, UsbView,
+};
 use drawbridge_engine::doctor::{Finding, FindingState};
 use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
@@ -76,6 +79,12 @@ fn the_pages_types_are_those_of_the_engine() {
         AskedFileView,
         DevicesView,
         DeviceView,
+        DeviceAct,
+        DeviceResult,
+        UsbView,
+        UsbInterfaceView,
+        UsbEndpointView,
+        LineEventView,
         FindingState,
         Finding,
         Prefs,

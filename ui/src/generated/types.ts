@@ -1116,6 +1116,266 @@ held_by: string | null,
  */
 how: string | null, };
 
+export type DeviceAct = { "act": "serial_open", 
+/**
+ * Bits a second, 50 to 4,000,000.
+ */
+baud: number, 
+/**
+ * 5 to 8.
+ */
+data_bits: number, 
+/**
+ * "none", "even" or "odd".
+ */
+parity: string, 
+/**
+ * 1 or 2.
+ */
+stop_bits: number, 
+/**
+ * "none", "software" or "hardware".
+ */
+flow: string, } | { "act": "serial_write", 
+/**
+ * At most 64 KiB.
+ */
+data: string, } | { "act": "serial_read", 
+/**
+ * Until these bytes have come; at most 1 KiB.
+ */
+until: string | null, 
+/**
+ * At most so many bytes, 1 to 1 MiB.
+ */
+max_bytes: number, 
+/**
+ * At most so long, up to 60 s.
+ */
+timeout_ms: number, } | { "act": "serial_lines", 
+/**
+ * Data terminal ready; none leaves it.
+ */
+dtr: boolean | null, 
+/**
+ * Request to send; none leaves it.
+ */
+rts: boolean | null, 
+/**
+ * A break of so long, 1 to 5000 ms.
+ */
+break_ms: number | null, } | { "act": "serial_close" } | { "act": "usb_describe" } | { "act": "usb_control", 
+/**
+ * `bmRequestType`.
+ */
+request_type: number, 
+/**
+ * `bRequest`.
+ */
+request: number, 
+/**
+ * `wValue`.
+ */
+value: number, 
+/**
+ * `wIndex`.
+ */
+index: number, 
+/**
+ * What goes out, at most 64 KiB less one byte.
+ */
+out: string | null, 
+/**
+ * Or so many bytes may come in.
+ */
+max_bytes: number | null, 
+/**
+ * At most so long, 1 ms to 60 s.
+ */
+timeout_ms: number, } | { "act": "usb_transfer", 
+/**
+ * The end point's address with its direction bit.
+ */
+endpoint: number, 
+/**
+ * What goes out, at most 64 KiB.
+ */
+out: string | null, 
+/**
+ * Or so many bytes may come in, up to 1 MiB.
+ */
+max_bytes: number | null, 
+/**
+ * At most so long, 1 ms to 60 s.
+ */
+timeout_ms: number, } | { "act": "gpio_read", 
+/**
+ * Its number on the chip.
+ */
+line: number, 
+/**
+ * "as_is", "up", "down" or "none".
+ */
+bias: string, } | { "act": "gpio_write", 
+/**
+ * Its number on the chip.
+ */
+line: number, 
+/**
+ * High.
+ */
+high: boolean, } | { "act": "gpio_watch", 
+/**
+ * Its number on the chip.
+ */
+line: number, 
+/**
+ * "as_is", "up", "down" or "none".
+ */
+bias: string, 
+/**
+ * "rising", "falling" or "both".
+ */
+edge: string, 
+/**
+ * At most so many, 1 to 10,000.
+ */
+max_events: number, 
+/**
+ * At most so long, up to 60 s.
+ */
+timeout_ms: number, } | { "act": "gpio_release", 
+/**
+ * Its number on the chip.
+ */
+line: number, };
+
+export type DeviceResult = { "result": "done" } | { "result": "written", 
+/**
+ * Bytes.
+ */
+bytes: number, } | { "result": "read", 
+/**
+ * They.
+ */
+data: string, 
+/**
+ * Why reading ended: "pattern", "length" or "timeout".
+ */
+ended: string, 
+/**
+ * So many bytes were lost before these.
+ */
+lost: number, 
+/**
+ * So many more wait.
+ */
+waiting: number, } | { "result": "lines", 
+/**
+ * Clear to send.
+ */
+cts: boolean, 
+/**
+ * Data set ready.
+ */
+dsr: boolean, 
+/**
+ * Ring indicator.
+ */
+ring: boolean, 
+/**
+ * Carrier detect.
+ */
+carrier: boolean, } | { "result": "described", 
+/**
+ * It.
+ */
+usb: UsbView, } | { "result": "received", 
+/**
+ * They.
+ */
+data: string, } | { "result": "level", 
+/**
+ * It is high.
+ */
+high: boolean, } | { "result": "events", 
+/**
+ * They.
+ */
+events: Array<LineEventView>, };
+
+export type UsbView = { 
+/**
+ * Vendor id, four hex digits.
+ */
+vendor: string, 
+/**
+ * Product id, four hex digits.
+ */
+product: string, 
+/**
+ * USB version.
+ */
+usb_version: string, 
+/**
+ * Class, subclass, protocol.
+ */
+class: [number, number, number], 
+/**
+ * Its maker in its own words, safe to show.
+ */
+manufacturer: string | null, 
+/**
+ * Its name in its own words, safe to show.
+ */
+product_name: string | null, 
+/**
+ * Its interfaces.
+ */
+interfaces: Array<UsbInterfaceView>, };
+
+export type UsbInterfaceView = { 
+/**
+ * Its number.
+ */
+number: number, 
+/**
+ * Class, subclass, protocol.
+ */
+class: [number, number, number], 
+/**
+ * A driver of the system has it.
+ */
+driver_active: boolean, 
+/**
+ * Its end points.
+ */
+endpoints: Array<UsbEndpointView>, };
+
+export type UsbEndpointView = { 
+/**
+ * Its address with its direction bit.
+ */
+address: number, 
+/**
+ * "control", "isochronous", "bulk" or "interrupt".
+ */
+transfer: string, 
+/**
+ * The largest packet in bytes.
+ */
+max_packet: number, };
+
+export type LineEventView = { 
+/**
+ * Low to high.
+ */
+rising: boolean, 
+/**
+ * Microseconds since the watching began.
+ */
+at_us: number, };
+
 export type FindingState = "ok" | "info" | "warn" | "fail";
 
 export type Finding = { 
@@ -1294,7 +1554,15 @@ path: string, } | { "command": "remove_port",
 /**
  * Its path, as the picture names it.
  */
-path: string, } | { "command": "sign_in" } | { "command": "paste_redirect", 
+path: string, } | { "command": "use_device", 
+/**
+ * Its name.
+ */
+device: string, 
+/**
+ * What to do.
+ */
+act: DeviceAct, } | { "command": "sign_in" } | { "command": "paste_redirect", 
 /**
  * The whole address.
  */
@@ -1528,7 +1796,11 @@ id: number, } | { "reply": "trial_text",
 /**
  * It.
  */
-trial: TrialView, } | { "reply": "rotated", 
+trial: TrialView, } | { "reply": "device", 
+/**
+ * It.
+ */
+result: DeviceResult, } | { "reply": "rotated", 
 /**
  * Its path.
  */

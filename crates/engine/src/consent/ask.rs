@@ -14,6 +14,8 @@ use drawbridge_policy::{CommandRule, Permit, PolicyState, Programs, Question};
 
 use super::seal::{Scene, Sighted};
 use super::{Asker, Broker, Heard, RETRY_AFTER, Shown, Told};
+use crate::hardware::Devices;
+use crate::models::Models;
 use crate::policy_cell::PolicyCell;
 use crate::prompts;
 use crate::screen::Screen;
@@ -30,6 +32,8 @@ pub(crate) struct Desk {
     pub(crate) shell: Arc<Shell>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) screen: Arc<Screen>,
+    pub(crate) models: Arc<Models>,
+    pub(crate) devices: Arc<Devices>,
     /// The platform's address, for questions.
     pub(crate) platform: String,
 }
@@ -132,7 +136,8 @@ impl Desk {
             Heard::Again => return Err(OpError::WaitingForConsent { power, retry_after: RETRY_AFTER }),
             Heard::Unseen => return Err(OpError::NoUi { power }),
             Heard::Raised => return Err(OpError::Raised { power }),
-            Heard::Withdrawn => return Err(OpError::Cancelled),
+            // Where policy took the question back, it says why.
+            Heard::Withdrawn => return question.approve(&self.policy.get()).and(Err(OpError::Cancelled)),
             Heard::Unrecorded => return Err(OpError::AuditUnavailable),
         }
         if let Some(place) = told.chosen {
@@ -179,6 +184,8 @@ impl Desk {
             shell: self.shell.clone(),
             sessions: self.sessions.clone(),
             screen: self.screen.clone(),
+            models: self.models.clone(),
+            devices: self.devices.clone(),
             platform: self.platform.clone(),
         }
     }

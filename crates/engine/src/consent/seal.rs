@@ -9,11 +9,14 @@ use drawbridge_caps::Shown;
 use drawbridge_caps::computer::LaunchTarget;
 use drawbridge_caps::shell::{Preview, Shell};
 use drawbridge_core::computer::ComputerOp;
+use drawbridge_core::model::ModelOp;
 use drawbridge_core::{CommandOp, FileOp, IoReason, OpError, Operation, SessionOp};
 use drawbridge_os::root::{DirectoryIdentity, Facts, Folder, Found, Kind, Last, PathFault, Reached, Root, Spot, Stamp};
 use drawbridge_policy::{Network, PolicyState, ShellMode};
 use sha2::{Digest as _, Sha256};
 
+use crate::hardware::Devices;
+use crate::models::Models;
 use crate::screen::Screen;
 use crate::sessions::Sessions;
 
@@ -31,6 +34,8 @@ pub(crate) struct Scene {
     pub(crate) shell: Arc<Shell>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) screen: Arc<Screen>,
+    pub(crate) models: Arc<Models>,
+    pub(crate) devices: Arc<Devices>,
     /// The platform's address.
     pub(crate) platform: String,
 }
@@ -46,6 +51,8 @@ pub(crate) struct Seal {
     /// The app that would be started. A yes to any other operation on the screen is bound to the operation alone: what is on a
     /// screen changes all the time, and the question itself lies on it.
     launch: Option<LaunchTarget>,
+    /// The server that would be asked: a yes to one on this computer is none to another one that has a model of the same name.
+    model_server: Option<String>,
 }
 
 /// The state of one path.
@@ -111,6 +118,14 @@ impl Sighted {
             Operation::Computer(ComputerOp::AppLaunch(op)) => {
                 let launch = Some(scene.screen.computer.launch_target(op)?);
                 Ok(Self { seal: Seal { launch, ..Seal::default() }, paths: Vec::new() })
+            }
+            Operation::Model(ModelOp::Completion(op)) => {
+                let unknown = || OpError::ModelNotAvailable {
+                    requested: op.model.clone(),
+                    available: scene.models.model.offered(),
+                };
+                let server = scene.models.server_of(&op.model).ok_or_else(unknown)?.server.url;
+                Ok(Self { seal: Seal { model_server: Some(server), ..Seal::default() }, paths: Vec::new() })
             }
             Operation::Browse(_)
             | Operation::Computer(_)

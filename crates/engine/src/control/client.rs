@@ -68,6 +68,16 @@ impl Client {
         self.send_with_secret(command, None).await
     }
 
+    /// Sends a command that may take as long as `within`. Dropping this hangs up, which ends what waits for a device.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn send_within(&mut self, command: &Command, within: Duration) -> Result<Reply, ControlError> {
+        let request = serde_json::to_value(command).map_err(broken)?;
+        let reply = self.ask_within(request, "reply", within.max(ANSWER_TIMEOUT)).await?;
+        serde_json::from_value(reply).map_err(broken)
+    }
+
     /// Sends a command together with the one-time secret that answering a question needs.
     ///
     /// # Errors
@@ -94,7 +104,11 @@ impl Client {
         serde_json::from_value(snapshot).map_err(broken)
     }
 
-    async fn ask(&mut self, mut request: Value, wanted: &str) -> Result<Value, ControlError> {
+    async fn ask(&mut self, request: Value, wanted: &str) -> Result<Value, ControlError> {
+        self.ask_within(request, wanted, ANSWER_TIMEOUT).await
+    }
+
+    async fn ask_within(&mut self, mut request: Value, wanted: &str, within: Duration) -> Result<Value, ControlError> {
         self.last_id += 1;
         if let Some(fields) = request.as_object_mut() {
             fields.insert("request".to_owned(), Value::from(self.last_id));
@@ -110,7 +124,8 @@ impl Client {
                 Err(err) => Err(broken(err)),
             }
         };
-        let answer = timeout(ANSWER_TIMEOUT, exchange).await.map_err(|_| broken("no answer within 60 s"))??;
+        let late = |_| broken(format!("no answer within {} s", within.as_secs()));
+        let answer = timeout(within, exchange).await.map_err(late)??;
         let mut answer: Value = serde_json::from_slice(&answer).map_err(broken)?;
         if let Some(error) = answer.get_mut("error") {
             return Err(ControlError::Refused(serde_json::from_value(error.take()).map_err(broken)?));

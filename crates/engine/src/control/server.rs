@@ -9,7 +9,7 @@ use drawbridge_os::local_socket::{LocalListener, LocalStream};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
-use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -87,6 +87,11 @@ async fn connection(stream: LocalStream, handle: &EngineHandle, options: &Contro
             () = stop.cancelled() => return,
         };
         let (answer, go_on) = match line {
+            Ok(Some(line)) if wants_to_use(&line) => tokio::select! {
+                answer = respond(&line, handle, options) => (answer, true),
+                // Nobody waits for what comes of it any more, so it ends: dropping the answer tells the engine.
+                () = hung_up(&mut reader) => return,
+            },
             Ok(Some(line)) => (respond(&line, handle, options).await, true),
             Ok(None) => return,
             Err(err) if err.kind() == io::ErrorKind::InvalidData => {
@@ -122,6 +127,25 @@ fn wants_to_raise(line: &[u8]) -> bool {
         fields.remove("request");
     }
     serde_json::from_value(request).is_ok_and(|command: Command| command == Command::SetRaised { raised: true })
+}
+
+/// Tells whether a request is about using a device: that alone ends when the client goes. Everything else is carried out.
+fn wants_to_use(line: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        command: std::borrow::Cow<'a, str>,
+    }
+    serde_json::from_slice(line).is_ok_and(|named: Named<'_>| named.command == "use_device")
+}
+
+/// Waits until the client has closed its side. Takes nothing of what it may have sent already.
+async fn hung_up(reader: &mut (impl AsyncBufRead + Unpin)) {
+    match reader.fill_buf().await {
+        Ok([]) | Err(_) => {}
+        // It sent its next request already, so it is there; whether it stays cannot be seen without taking that.
+        Ok(_) => std::future::pending().await,
+    }
 }
 
 async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Value) -> io::Result<()> {
@@ -246,6 +270,7 @@ async fn run(
         | Command::LookAtDevices
         | Command::ShareDevice { shared: false, .. }
         | Command::RemovePort { .. }
+        | Command::UseDevice { .. }
         | Command::Shutdown => handle.send(command).await,
     }
 }

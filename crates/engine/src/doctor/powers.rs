@@ -1,25 +1,15 @@
-//! What agents may use here: folders, confined commands, shells, the screen, a local model.
+//! What agents may use here: folders, confined commands, shells, the screen.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use drawbridge_os::desktop::{install_command, program};
 use drawbridge_os::permissions::{self, Permission, PermissionState};
 use drawbridge_os::sandbox::{self, LayerState};
 use drawbridge_store::settings::Settings;
 use futures_util::future::join_all;
-use oauth2::url::Url;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use super::{Finding, FindingState, Input, QUICK, limit, words};
-use crate::net::is_loopback;
-
-/// A server on this computer answers at once or not at all.
-const MODEL_SERVER: Duration = Duration::from_secs(3);
-/// The longest answer that is read of it, in bytes.
-const MODEL_ANSWER_BYTES: u64 = 16 * 1024;
 
 /// Each folder on its own, since one on a network may hang.
 pub(super) async fn browse_roots(input: &Arc<Input>) -> Vec<Finding> {
@@ -140,66 +130,6 @@ fn permission_findings(screen: PermissionState, act: PermissionState, wanted: bo
         PermissionState::NotApplicable => None,
     };
     screen.into_iter().chain(act).collect()
-}
-
-/// Powers that were asked for and that this version does not have: they stay off, and nobody should believe otherwise.
-pub(super) fn not_built(input: &Input) -> Vec<Finding> {
-    let config = input.config();
-    [
-        ("local_model", config.enable_local_llm, "enable_local_llm"),
-        ("hardware", config.enable_hardware, "enable_hardware"),
-    ]
-    .into_iter()
-    .filter(|(_, wanted, _)| *wanted)
-    .map(|(check, _, setting)| {
-        Finding::warn(check, &words::NOT_BUILT, &[("setting", &setting)]).with_action("open_config")
-    })
-    .collect()
-}
-
-/// The local model server, where it is wanted. Only ever this computer is asked, and nothing is told to it.
-pub(super) async fn local_model(input: &Input) -> Vec<Finding> {
-    const CHECK: &str = "local_model_server";
-    let config = input.config();
-    if !config.enable_local_llm {
-        return Vec::new();
-    }
-    let url = config.ollama_url;
-    let base = Url::parse(&url).ok().filter(|base| base.scheme() == "http" && base.host_str().is_some_and(is_loopback));
-    let Some(base) = base else {
-        return vec![Finding::warn(CHECK, &words::MODEL_FAR, &[("url", &url)]).with_action("open_config")];
-    };
-    let answer = tokio::time::timeout(MODEL_SERVER, version(&base)).await;
-    match answer.unwrap_or_else(|_| Err(format!("no answer within {} s", MODEL_SERVER.as_secs()))) {
-        Ok(version) => vec![Finding::ok(CHECK, &words::MODEL_THERE, &[("url", &url), ("version", &version)])],
-        Err(why) => vec![Finding::warn(CHECK, &words::MODEL_MISSING, &[("url", &url), ("why", &why)])],
-    }
-}
-
-/// One question in the plainest HTTP, after which the server closes.
-async fn version(base: &Url) -> Result<String, String> {
-    let (host, port) = (base.host_str().unwrap_or_default(), base.port_or_known_default().unwrap_or(80));
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let mut server = TcpStream::connect((bare, port)).await.map_err(|fault| fault.to_string())?;
-    let path = base.path().trim_end_matches('/');
-    let question =
-        format!("GET {path}/api/version HTTP/1.0\r\nHost: {host}:{port}\r\nAccept: application/json\r\n\r\n");
-    server.write_all(question.as_bytes()).await.map_err(|fault| fault.to_string())?;
-    let mut answer = Vec::new();
-    server.take(MODEL_ANSWER_BYTES).read_to_end(&mut answer).await.map_err(|fault| fault.to_string())?;
-    read_version(&answer)
-}
-
-fn read_version(answer: &[u8]) -> Result<String, String> {
-    let answer = std::str::from_utf8(answer).map_err(|_| "its answer is no text")?;
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or("its answer is no HTTP")?;
-    let status = head.split_whitespace().nth(1).unwrap_or_default();
-    if status != "200" {
-        return Err(format!("it answered with status {}", drawbridge_core::shorten_middle(status, 20)));
-    }
-    let value: serde_json::Value = serde_json::from_str(body).map_err(|_| "its answer is no JSON")?;
-    let version = value.get("version").and_then(serde_json::Value::as_str).ok_or("its answer names no version")?;
-    Ok(drawbridge_core::shorten_middle(version, 40))
 }
 
 #[cfg(test)]

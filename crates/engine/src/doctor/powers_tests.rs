@@ -1,6 +1,3 @@
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-
 use super::*;
 use crate::doctor::tests::Rig;
 
@@ -92,78 +89,4 @@ fn a_permission_matters_where_the_screen_was_asked_for() {
         keys(&permission_findings(Denied, Denied, false)),
         [("screen_denied", FindingState::Info), ("accessibility_denied", FindingState::Info)]
     );
-}
-
-/// Answers one question with these words, and returns what was asked.
-fn server(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let thread = std::thread::spawn(move || {
-        let (mut visitor, _) = listener.accept().unwrap();
-        let mut asked = Vec::new();
-        let mut part = [0_u8; 1024];
-        while !asked.ends_with(b"\r\n\r\n") {
-            let count = visitor.read(&mut part).unwrap();
-            assert!(count > 0, "the question ended early");
-            asked.extend_from_slice(&part[..count]);
-        }
-        visitor.write_all(answer.as_bytes()).unwrap();
-        String::from_utf8(asked).unwrap()
-    });
-    (url, thread)
-}
-
-#[tokio::test]
-async fn a_model_server_that_answers_tells_its_version() {
-    let rig = Rig::new();
-    let (url, asked) = server("HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{\"version\":\"0.9.1\"}");
-
-    let found = local_model(&rig.input(&format!("enable_local_llm = true\nollama_url = \"{url}\"\n"))).await;
-
-    assert_eq!(keys(&found), [("model_there", FindingState::Ok)]);
-    assert_eq!(found[0].params["version"], "0.9.1");
-    assert!(asked.join().unwrap().starts_with("GET /api/version HTTP/1.0\r\n"));
-}
-
-#[tokio::test]
-async fn something_else_on_its_port_is_no_model_server_and_nothing_hidden_is_shown() {
-    let rig = Rig::new();
-    for (answer, why) in [
-        ("HTTP/1.1 404 Not Found\r\n\r\n", "status 404"),
-        ("HTTP/1.1 200 OK\r\n\r\n<html>", "no JSON"),
-        ("HTTP/1.1 200 OK\r\n\r\n{}", "names no version"),
-        ("SSH-2.0-x\r\n", "no HTTP"),
-    ] {
-        let (url, asked) = server(answer);
-        let found = local_model(&rig.input(&format!("enable_local_llm = true\nollama_url = \"{url}\"\n"))).await;
-
-        assert_eq!(keys(&found), [("model_missing", FindingState::Warn)], "{answer}");
-        assert!(found[0].text.contains(why), "{}", found[0].text);
-        asked.join().unwrap();
-    }
-    let hidden = read_version("HTTP/1.1 200 OK\r\n\r\n{\"version\":\"1\\u202e2\"}".as_bytes()).unwrap();
-    let shown = Finding::ok("local_model_server", &words::MODEL_THERE, &[("url", &"x"), ("version", &hidden)]);
-    assert!(!shown.text.contains('\u{202e}') && !shown.params["version"].contains('\u{202e}'));
-}
-
-#[tokio::test]
-async fn a_model_server_elsewhere_is_never_asked_and_one_nobody_wants_neither() {
-    let rig = Rig::new();
-
-    let far = local_model(&rig.input("enable_local_llm = true\nollama_url = \"http://192.0.2.1:11434\"\n")).await;
-    let unwanted = local_model(&rig.input("ollama_url = \"http://192.0.2.1:11434\"\n")).await;
-
-    assert_eq!(keys(&far), [("model_far", FindingState::Warn)]);
-    assert_eq!(unwanted, []);
-}
-
-#[test]
-fn what_this_version_lacks_is_said_where_it_was_asked_for() {
-    let rig = Rig::new();
-
-    let found = not_built(&rig.input("enable_local_llm = true\nenable_hardware = true\n"));
-
-    let checks: Vec<(&str, FindingState)> = found.iter().map(|one| (one.check.as_str(), one.state)).collect();
-    assert_eq!(checks, [("local_model", FindingState::Warn), ("hardware", FindingState::Warn)]);
-    assert_eq!(not_built(&rig.input("enable_computer_use = true\nenable_clipboard = true\n")), []);
 }

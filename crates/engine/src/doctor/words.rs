@@ -253,11 +253,11 @@ words! {
     CLIPBOARD_FOREIGN_ALONE "clipboard_foreign_alone": "enable_clipboard_read_foreign does nothing while enable_clipboard is off."
         => "Switch enable_clipboard on, or take enable_clipboard_read_foreign out of the configuration.";
 
-    NOT_BUILT "not_built": "This version of Drawbridge cannot do that yet; the power stays off."
-        => "Take {setting} out of the configuration.";
-    MODEL_THERE "model_there": "The local model server {url} answers (version {version}).";
-    MODEL_MISSING "model_missing": "The local model server {url} does not answer as one: {why}"
-        => "Start it, or correct ollama_url in the configuration.";
-    MODEL_FAR "model_far": "The model server {url} is not on this computer, so it is not asked."
-        => "Set ollama_url in the configuration to an address of this computer, such as http://127.0.0.1:11434";
+    MODEL_THERE "model_there": "The model server {url} answers: {name}, models: {count}.";
+    MODEL_FAR "model_far": "The model server {url}, which may be on another computer, answers: {name}, models: {count}. Everything that a model is to read goes there.";
+    MODEL_EMPTY "model_empty": "The model server {url} answers ({name}) and has no model, so agents cannot ask one."
+        => "Get a model, for example in a terminal: ollama pull llama3.2:3b";
+    MODEL_UNASKED "model_unasked": "The model server {url} has not been asked yet.";
+    MODEL_MISSING "model_missing": "The model server {url} cannot be asked: {why}"
+        => "Start it, or correct its address in the configuration or on the Models page.";
 }

@@ -17,6 +17,9 @@ use crate::view::ActivityFilter;
 /// So many run at once. More are refused: each holds a thread.
 const MOST: usize = 8;
 
+/// So many acts on devices wait at once. They may wait for long, so they have places of their own.
+const MOST_ACTS: usize = 8;
+
 /// A command's work, which blocks.
 pub(super) type Job = Box<dyn FnOnce() -> Done + Send>;
 
@@ -31,11 +34,22 @@ pub(super) enum Todo {
     Aside(Job),
     /// It waits beside the engine's task, and is given up when the engine ends.
     Waiting(Wait),
+    /// It waits, and is ended when whoever asked does not wait for the answer any more.
+    Acting(Acting),
+}
+
+/// An act that may wait for long.
+pub(super) struct Acting {
+    /// Its work, which ends soon once `cancel` fires and then tells what came of it.
+    pub(super) wait: Wait,
+    /// Ends it.
+    pub(super) cancel: CancellationToken,
 }
 
 /// The commands that run aside.
 pub(super) struct Aside {
     tasks: JoinSet<()>,
+    acts: JoinSet<()>,
     /// Fires when the engine ends.
     stop: CancellationToken,
     search: Arc<Search>,
@@ -43,7 +57,7 @@ pub(super) struct Aside {
 
 impl Aside {
     pub(super) fn new() -> Self {
-        Self { tasks: JoinSet::new(), stop: CancellationToken::new(), search: Arc::default() }
+        Self { tasks: JoinSet::new(), acts: JoinSet::new(), stop: CancellationToken::new(), search: Arc::default() }
     }
 
     /// Runs a job and answers.
@@ -59,6 +73,33 @@ impl Aside {
         let ends = || CommandError::new("engine_gone", "Drawbridge is shutting down. Start it again and retry.");
         let run = async move { stop.run_until_cancelled(wait).await.unwrap_or_else(|| Err(ends())) };
         self.go(run, answer, publish);
+    }
+
+    /// Waits with an act and answers. It is not dropped but ended, since it has to be recorded.
+    pub(super) fn act(&mut self, act: Acting, mut answer: Answer, publish: Publisher) {
+        while self.acts.try_join_next().is_some() {}
+        if self.acts.len() >= MOST_ACTS {
+            let busy = "Drawbridge is busy with other acts on devices. End one of them or try again in a moment.";
+            let _ = answer.send(Err(CommandError::new("busy", busy)));
+            return;
+        }
+        let stop = self.stop.clone();
+        self.acts.spawn(async move {
+            let Acting { mut wait, cancel } = act;
+            let done = tokio::select! {
+                done = &mut wait => done,
+                () = answer.closed() => {
+                    cancel.cancel();
+                    wait.await
+                }
+                () = stop.cancelled() => {
+                    cancel.cancel();
+                    wait.await
+                }
+            };
+            publish.now();
+            let _ = answer.send(done);
+        });
     }
 
     fn go(&mut self, run: impl Future<Output = Done> + Send + 'static, answer: Answer, publish: Publisher) {
@@ -79,6 +120,7 @@ impl Aside {
     pub(super) async fn end(&mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
+        while self.acts.join_next().await.is_some() {}
     }
 }
 

@@ -159,12 +159,14 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         board.clone(),
         clock.clone(),
     );
-    let models = Models::new(&options.ollama_url, policy.clone(), board.clone(), clock.clone());
-    let devices = Devices::new(policy.clone(), board.clone(), clock.clone());
+    let models = Models::new(&options.models, policy.clone(), board.clone(), clock.clone());
+    let devices = Devices::new(policy.clone(), board.clone(), clock.clone(), options.overlay.devices.clone());
     if options.headless {
         preflight(&screen, &policy.get(), &journal).await?;
     }
     screen.look_later();
+    models.follow();
+    devices.keep();
     let undo = Arc::new(opened.undo);
     if let Some(fault) = accounts.book.trouble() {
         board.add_notice(accounts_broken(&fault));
@@ -180,7 +182,9 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
             clock: clock.clone(),
             shell: shell.clone(),
             sessions: sessions.clone(),
+            models: models.clone(),
             screen: screen.clone(),
+            devices: devices.clone(),
             platform: account.platform().shown().to_owned(),
         },
         journal: journal.clone(),

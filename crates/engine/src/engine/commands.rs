@@ -54,6 +54,7 @@ impl Core {
                 // Before, so that a request that waits gets its answer; after, since one may have come meanwhile.
                 self.broker.forget_chat(&session);
                 self.sessions.detach_in_turn(&session).await;
+                self.models.privacy.forget_stubs(&session);
                 self.detached_in_policy(&session)?;
                 self.broker.forget_chat(&session);
                 self.journal.event(Some(&session), "DETACH_SESSION", details.into());
@@ -68,6 +69,7 @@ impl Core {
                 let session = self.known(&session_id)?;
                 self.broker.forget_chat(&session);
                 self.sessions.forget(&session).await.map_err(not_stored)?;
+                self.models.privacy.forget(&session);
                 self.forgotten_in_policy(&session)?;
                 self.journal.event(Some(&session), "POLICY_CHANGED", json!({ "revoked": session.as_str() }));
                 Ok(Reply::Done)
@@ -135,6 +137,7 @@ impl Core {
             Command::ShareDevice { id, shared } => return Ok(Todo::Waiting(self.share_device(&id, shared)?)),
             Command::AddPort { path } => return Ok(Todo::Waiting(self.add_port(path)?)),
             Command::RemovePort { path } => return Ok(Todo::Waiting(self.remove_port(path)?)),
+            Command::UseDevice { device, act } => return self.use_device(&device, act).map(Todo::Acting),
             Command::GateUnlock { .. }
             | Command::GateNewFile { .. }
             | Command::GateSetAside
@@ -160,7 +163,9 @@ impl Core {
         self.broker.raise();
         let screen = self.screen.clone();
         let devices = self.devices.clone();
-        tokio::join!(self.stop_links(), screen.stop(), devices.stop());
+        let models = self.models.clone();
+        tokio::join!(self.stop_links(), screen.stop(), devices.stop(), models.stop());
+        self.devices.wake();
         if !was {
             let raise = RaiseView { at_ms, stored_ms, ended_ms: self.ms_since(asked) };
             let details = json!({ "raised": true, "stored_ms": raise.stored_ms, "ended_ms": raise.ended_ms });
@@ -188,6 +193,8 @@ impl Core {
             self.policy.change(|state| state.raised = false).map_err(not_stored)?;
             self.journal.event(None, "STOP_ALL", json!({ "raised": false }));
         }
+        self.devices.wake();
+        self.models.follow();
         self.start_main();
         self.board.touch();
         Ok(Reply::Done)
@@ -196,10 +203,6 @@ impl Core {
     async fn set_power(&mut self, power: &str, mode: &str) -> Done {
         let (power, mode) = (power_named(power)?, mode_named(mode)?);
         may_set(&self.policy.get(), power, mode)?;
-        if !is_built(power) && mode != PowerMode::Off {
-            let why = "This version of Drawbridge cannot do that yet, so the power stays off.";
-            return Err(CommandError::new("not_built", why));
-        }
         let before = self.policy.get();
         let after = self
             .policy
@@ -214,10 +217,13 @@ impl Core {
             .map_err(not_stored)?;
         self.journal.event(None, "POLICY_CHANGED", json!({ "power": power.name(), "mode": mode.name() }));
         let switched_off = before.offers(power) && !after.offers(power);
+        // Before links say HELLO again.
+        self.models.follow();
         if before.offers(power) != after.offers(power) {
             self.renew_links(switched_off);
         }
         self.apply_screen(&before, &after).await;
+        self.devices.follow(&before, &after).await;
         self.board.touch();
         Ok(Reply::Done)
     }
@@ -383,14 +389,6 @@ pub(super) fn mode_named(name: &str) -> Result<PowerMode, CommandError> {
     PowerMode::from_name(name).ok_or_else(|| CommandError::new("unknown_mode", message()))
 }
 
-/// Tells whether this version can really do what the power covers.
-pub(super) const fn is_built(power: Power) -> bool {
-    match power {
-        Power::Files | Power::Attach | Power::Shell | Power::ComputerUse | Power::Clipboard => true,
-        Power::LocalModel | Power::Hardware => false,
-    }
-}
-
 pub(super) fn not_stored(why: impl std::fmt::Display) -> CommandError {
     CommandError::new(
         "not_stored",
@@ -403,7 +401,7 @@ pub(super) fn account_fault(fault: crate::account::AccountError) -> CommandError
 }
 
 /// Makes an error's text a sentence for a person.
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
         Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str()),

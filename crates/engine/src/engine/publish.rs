@@ -9,7 +9,6 @@ use drawbridge_policy::{Ceilings, Network, ShellMode};
 use drawbridge_store::undo::UndoStore;
 use tokio::sync::watch;
 
-use super::commands::is_built;
 use super::folders::FolderChoice;
 use super::secrets::Place;
 use crate::account::Account;
@@ -65,7 +64,7 @@ impl Sources {
                     mode: most.name().to_owned(),
                     by: escape_outside_text(&policy.ceilings.by),
                 }),
-                built: is_built(power),
+                built: true,
                 running: self.board.running_now(power),
             })
             .collect();

@@ -8,7 +8,7 @@ use drawbridge_policy::{ChatAllowance, CommandRule, MAX_RULES, Origin, PolicySta
 use serde_json::{Value, json};
 
 use super::Core;
-use super::commands::{Done, is_built, mode_named, not_stored, power_named};
+use super::commands::{Done, mode_named, not_stored, power_named};
 use crate::handle::{CommandError, Reply};
 use crate::managed::may_set;
 use crate::record::shown;
@@ -67,10 +67,6 @@ impl Core {
     fn may_have_mode(&self, power: Power, mode: PowerMode) -> Result<(), CommandError> {
         let state = self.policy.get();
         may_set(&state, power, mode)?;
-        if !is_built(power) {
-            let why = "This version of Drawbridge cannot do that yet, so the power stays off.";
-            return Err(CommandError::new("not_built", why));
-        }
         if state.mode(power) == PowerMode::Off {
             let message = format!(
                 "The power {power} is off, and that holds for every chat, so {} for one chat would do nothing. Switch the power on first.",
@@ -194,6 +190,8 @@ impl Core {
             .map_err(not_stored)?;
         self.apply_shell(&after);
         self.journal.event(None, "POLICY_CHANGED", json!({ "settings": "afresh" }));
+        self.models.follow();
+        self.devices.wake();
         self.renew_links(false);
         self.start_main();
         self.board.touch();
@@ -211,11 +209,13 @@ impl Core {
             .map(|(key, _)| key.clone())
             .collect();
         let allowed = state.chat_allowances.keys().any(|allowance| allowance.session == *session);
-        if looser.is_empty() && !allowed {
+        let open = state.privacy.chats.get(session) == Some(&false);
+        if looser.is_empty() && !allowed && !open {
             return Ok(());
         }
         let dropped = self.policy.tighten(|state| {
             state.drop_allowances(session);
+            state.drop_openness(session);
             state.chat_modes.retain(|key, _| !looser.contains(key));
         });
         dropped.map(drop).map_err(not_stored)
@@ -233,7 +233,7 @@ impl Core {
     }
 
     /// A chat of a data link that was started by hand is known although no folder was attached to it.
-    fn known_or_legacy(&self, session_id: &str) -> Result<SessionId, CommandError> {
+    pub(super) fn known_or_legacy(&self, session_id: &str) -> Result<SessionId, CommandError> {
         match &self.legacy {
             Some(legacy) if legacy.session.as_str() == session_id => Ok(legacy.session.clone()),
             _ => self.known(session_id),

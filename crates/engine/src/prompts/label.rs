@@ -112,6 +112,58 @@ labels! {
     InTerminal = "in_terminal",
     /// What of the clipboard would be given away: "own" or "foreign".
     Clipboard = "clipboard",
+    /// What a device is called.
+    Device = "device",
+    /// Where a device is: a port, a bus, a chip.
+    DevicePlace = "device_place",
+    /// Settings of a serial port.
+    PortSettings = "port_settings",
+    /// Lines of a serial port beside the data.
+    PortLines = "port_lines",
+    /// A break on a serial port, in milliseconds.
+    Break = "break",
+    /// Bytes that would go out and are no text.
+    Bytes = "bytes",
+    /// Reading ends with this text.
+    Until = "until",
+    /// Reading ends with these bytes, which are no text.
+    UntilBytes = "until_bytes",
+    /// At most so many bytes come in.
+    MostBytes = "most_bytes",
+    /// The numbers of a USB request.
+    UsbRequest = "usb_request",
+    /// An end point of a USB device.
+    UsbEndpoint = "usb_endpoint",
+    /// A line of a GPIO chip.
+    GpioLine = "gpio_line",
+    /// The level of a line: "high" or "low".
+    Level = "level",
+    /// How a line is pulled: "as_is", "up", "down" or "none".
+    Pull = "pull",
+    /// The local model that would be asked.
+    Model = "model",
+    /// The address of the server that has it.
+    ModelServer = "model_server",
+    /// "yes": what is asked leaves this computer.
+    ModelElsewhere = "model_elsewhere",
+    /// So many messages the conversation has.
+    Messages = "messages",
+    /// So many characters all messages have.
+    MessagesLength = "messages_length",
+    /// The text of the last message.
+    LastMessage = "last_message",
+    /// The longest answer, in tokens.
+    MaxTokens = "max_tokens",
+    /// A file whose contents stay here.
+    PrivateFile = "private_file",
+    /// The name of a file that is not known any more.
+    UnknownStub = "unknown_stub",
+    /// What the model is told to do.
+    Task = "task",
+    /// What the model is told beside it.
+    Context = "context",
+    /// What the model answered.
+    Answer = "answer",
     /// So many characters of the fact before are left out in its middle.
     LeftOut = "left_out",
 }

@@ -11,7 +11,9 @@ use drawbridge_core::{Limits, Power, PowerMode};
 use drawbridge_engine::managed::ManagedOptions;
 use drawbridge_engine::net::NetSettings;
 use drawbridge_engine::view::{LinkState, Snapshot};
-use drawbridge_engine::{Backoff, Command, ConfiguredModels, Engine, EngineHandle, EngineOptions, ExitKind, Overlay, Reply};
+use drawbridge_engine::{
+    Backoff, Command, ConfiguredModels, Engine, EngineHandle, EngineOptions, ExitKind, Overlay, Reply,
+};
 use drawbridge_os::folders::Folders;
 use drawbridge_os::seat::{Seat, SeatKind};
 use drawbridge_practice::{ConsentMode, Failure, Practice, PracticeOptions, Scope, Script};
@@ -52,6 +54,8 @@ pub struct Wish {
     pub clipboard_foreign: Option<bool>,
     /// Devices that the configuration shares.
     pub devices: Vec<DeviceMatch>,
+    /// Servers of local models; by default a port that nobody can listen on.
+    pub models: ConfiguredModels,
 }
 
 impl Wish {
@@ -67,6 +71,7 @@ impl Wish {
             seat: Seat { kind: SeatKind::None, display: None },
             clipboard_foreign: None,
             devices: Vec::new(),
+            models: ConfiguredModels { ollama_url: "http://127.0.0.1:1".to_owned(), ..ConfiguredModels::default() },
         }
     }
 
@@ -79,6 +84,12 @@ impl Wish {
     /// With secrets in the encrypted file, whatever keychain the desktop has.
     pub fn in_a_file(mut self) -> Self {
         self.in_a_file = true;
+        self
+    }
+
+    /// With a server of local models in the place of the usual one.
+    pub fn at_models(mut self, url: &str) -> Self {
+        self.models.ollama_url = url.to_owned();
         self
     }
 
@@ -126,8 +137,7 @@ impl Rig {
             max_concurrent_commands: 10,
             max_commands_per_minute: 60,
             max_screenshots_per_minute: 10_000,
-            // A port that nobody can listen on.
-            models: ConfiguredModels { ollama_url: "http://127.0.0.1:1".to_owned(), ..ConfiguredModels::default() },
+            models: wish.models,
             browse_roots: Some(vec![home_path.clone()]),
             audit_sync: SyncMode::Interval,
             net: NetSettings::default(),
