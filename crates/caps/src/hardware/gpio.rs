@@ -41,6 +41,9 @@ impl Gpio {
         check(&act)?;
         let stop = Stop::new().map_err(|fault| OpError::Internal(format!("no handles are left: {fault}")))?;
         let turn = self.turn(device, ctx.holder, &stop).await?;
+        if ctx.cancel.is_cancelled() {
+            return Err(OpError::Cancelled);
+        }
         let _dropped = SayWhenDropped(stop.clone());
         let system = Arc::clone(&self.system);
         let its_stop = stop.clone();
@@ -81,7 +84,7 @@ impl Gpio {
                         return Ok(Turn { chip, number, holding: self.holding.clone() });
                     }
                     // Its last line was let go at this very moment.
-                    self.holding.sweep();
+                    self.holding.forget_ended();
                 }
                 // Another request of the same holder opens it at this very moment.
                 Err(OpError::Device { fault: DeviceFault::AlreadyOpen, .. }) => tokio::task::yield_now().await,
@@ -101,7 +104,7 @@ struct Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if self.chip.leave(self.number) {
-            self.holding.sweep();
+            self.holding.forget_ended();
         }
     }
 }

@@ -173,11 +173,6 @@ impl Holding {
     }
 
     /// Forgets what has ended by itself.
-    pub(super) fn sweep(&self) {
-        self.forget_ended();
-    }
-
-    /// Forgets what has ended by itself. This name stays; use it.
     pub(super) fn forget_ended(&self) {
         self.close_where(|_, entry| entry.what.as_ref().is_some_and(|what| what.has_ended()));
     }

@@ -85,7 +85,7 @@ impl Usb {
             let told = in_use.carry_out(&wanted);
             let stopped = in_use.stop.is_said();
             in_use.close();
-            holding.sweep();
+            holding.forget_ended();
             (told, stopped)
         });
         let (told, stopped) = tokio::select! {
