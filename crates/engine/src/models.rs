@@ -1,64 +1,353 @@
 //! The local model and private files as the engine sees them: which servers may be asked, what is offered to a chat, and what a person
 //! sees of it. Decides nothing: `policy` does.
+//!
+//! Nobody is asked while the power is off or the bridge is raised: then the capability has no servers at all. Models are looked at
+//! before each HELLO, with a time limit, and now and then after it; when others are found than a HELLO said, links say HELLO again.
 
-use std::sync::Arc;
+mod pace;
+mod person;
+pub(crate) mod servers;
+pub(crate) mod trials;
+mod uses;
 
-use drawbridge_caps::model::Model;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use drawbridge_caps::model::{Model, ModelFacts, ServerState};
 use drawbridge_caps::privacy::Privacy;
-use drawbridge_core::{Clock, Power, SessionId};
+use drawbridge_core::{Clock, OpError, Operation, Outcome, Power, SessionId, SystemClock, escape_outside_text};
+use drawbridge_policy::{ModelServer, PolicyState};
+use tokio::sync::{Notify, watch};
 
 use crate::board::Board;
 use crate::policy_cell::PolicyCell;
-use crate::view::{ChatPrivacyView, ModelsView};
+use crate::view::{AskedFileView, ChatPrivacyView, ModelServerView, ModelView, ModelsView};
+
+use pace::Pace;
+pub use person::{add_server, checked_server, configured_servers, remove_server};
+pub use servers::ConfiguredModels;
+use servers::Entry;
+use trials::Trials;
+pub(crate) use uses::Asked;
+use uses::Uses;
+
+/// A HELLO waits so long for servers to tell what they have.
+const PATIENCE: Duration = Duration::from_millis(400);
 
 /// The local model. One for the whole engine.
 pub(crate) struct Models {
     pub(crate) model: Model,
     pub(crate) privacy: Privacy,
+    pub(crate) trials: Trials,
     policy: Arc<PolicyCell>,
-    #[expect(dead_code, reason = "not built yet")]
     board: Arc<Board>,
+    clock: Arc<dyn Clock>,
+    pub(crate) configured: ConfiguredModels,
+    /// The same, checked.
+    fixed: Vec<Entry>,
+    state: Mutex<Looking>,
+    uses: Uses,
+    /// When the look that runs, or the last one, began. Held while one runs: one at a time.
+    turn: tokio::sync::Mutex<Option<Instant>>,
+    /// Counts looks; wakes whoever waits for one.
+    looks: watch::Sender<u64>,
+    /// Others can be asked than a HELLO said.
+    changed: Notify,
+}
+
+/// What is remembered of servers between looks.
+#[derive(Default)]
+struct Looking {
+    /// Those that may be asked now.
+    asked: Vec<ModelServer>,
+    /// Addresses of those that were looked at since they may be asked.
+    looked: BTreeSet<String>,
+    pace: Pace,
+    /// Every list that a HELLO said since links were told to say it again.
+    said: BTreeSet<Vec<String>>,
 }
 
 impl Models {
-    /// Asks nobody yet. `configured` is the server that the configuration names.
+    /// Asks nobody yet.
     pub(crate) fn new(
-        _configured: &str,
+        configured: &ConfiguredModels,
         policy: Arc<PolicyCell>,
         board: Arc<Board>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         let model = Model::new(clock.clone());
-        Arc::new(Self { privacy: Privacy::new(model.clone(), clock), model, policy, board })
+        Arc::new(Self {
+            privacy: Privacy::new(model.clone(), clock.clone()),
+            model,
+            trials: Trials::default(),
+            policy,
+            board,
+            clock,
+            configured: configured.clone(),
+            fixed: servers::of_config(configured),
+            state: Mutex::default(),
+            uses: Uses::default(),
+            turn: tokio::sync::Mutex::default(),
+            looks: watch::Sender::new(0),
+            changed: Notify::new(),
+        })
     }
 
-    /// Looks which models there are, if the power is on in this chat. Waits a moment for it and no longer.
-    #[expect(clippy::unused_async, reason = "not built yet")]
-    pub(crate) async fn look(self: &Arc<Self>, _session: Option<&SessionId>) {}
+    /// Takes over what policy says of power and servers now. What may not be asked any more ends at once.
+    pub(crate) fn follow(self: &Arc<Self>) {
+        let state = self.policy.get();
+        let on = state.offers(Power::LocalModel);
+        let servers: Vec<ModelServer> = if on { self.usable(&state) } else { Vec::new() };
+        {
+            let mut looking = self.looking();
+            if looking.asked == servers {
+                return;
+            }
+            looking.asked.clone_from(&servers);
+            let kept: BTreeSet<String> = servers.iter().map(|server| server.url.clone()).collect();
+            looking.looked.retain(|url| kept.contains(url));
+            looking.pace = Pace::default();
+            self.model.set_servers(servers);
+        }
+        if on {
+            self.look_later();
+        } else {
+            self.trials.stop_all();
+        }
+        self.board.touch();
+    }
+
+    /// The bridge is raised or the engine ends: nothing is asked any more when this returns.
+    pub(crate) async fn stop(self: &Arc<Self>) {
+        self.follow();
+        self.trials.end_all().await;
+    }
+
+    /// Looks which models there are, if the power is on in this chat and it is time to. Waits a moment for it and no longer.
+    pub(crate) async fn look(self: &Arc<Self>, session: Option<&SessionId>) {
+        if !self.policy.get().offers_in(Power::LocalModel, session) {
+            return;
+        }
+        self.follow();
+        let mut looks = self.looks.subscribe();
+        let is_looking = self.turn.try_lock().is_err();
+        let pace = self.looking().pace;
+        if !is_looking {
+            if !pace.is_due(self.clock.now()) {
+                return;
+            }
+            self.look_later();
+        }
+        if pace.is_worth_waiting() && tokio::time::timeout(PATIENCE, looks.changed()).await.is_err() {
+            tracing::info!("a server of local models did not tell in time what it has");
+        }
+    }
+
+    /// Looks in the background.
+    pub(crate) fn look_later(self: &Arc<Self>) {
+        let (me, asked) = (self.clone(), self.clock.now());
+        tokio::spawn(async move { me.look_since(asked).await });
+    }
+
+    /// Looks now and waits for the end of it.
+    pub(crate) async fn look_now(&self) {
+        self.look_since(self.clock.now()).await;
+    }
+
+    /// Looks, unless a look that began after `asked` has ended meanwhile.
+    async fn look_since(&self, asked: Instant) {
+        let mut begun = self.turn.lock().await;
+        if begun.is_some_and(|begun| begun > asked) {
+            return;
+        }
+        let start = self.clock.now();
+        *begun = Some(start);
+        let wanted: Vec<String> = self.looking().asked.iter().map(|server| server.url.clone()).collect();
+        if !wanted.is_empty() {
+            self.model.look().await;
+        }
+        let now = self.clock.now();
+        let answers = self.model.servers().iter().any(|server| server.trouble.is_none());
+        {
+            let mut looking = self.looking();
+            looking.pace.looked(now, answers, now.saturating_duration_since(start) > PATIENCE);
+            let asked: BTreeSet<String> = looking.asked.iter().map(|server| server.url.clone()).collect();
+            looking.looked.extend(wanted.into_iter().filter(|url| asked.contains(url)));
+        }
+        drop(begun);
+        self.tell_if_changed();
+        self.looks.send_modify(|count| *count += 1);
+        self.board.touch();
+    }
+
+    /// Looks again now and then, for a server that comes, goes, gains or loses a model.
+    pub(crate) fn round(self: &Arc<Self>) {
+        self.follow();
+        let now = self.clock.now();
+        if self.policy.get().offers(Power::LocalModel) && self.looking().pace.is_due(now) {
+            self.look_later();
+        }
+    }
 
     /// Returns the models that HELLO offers to a chat, or on the control link.
     pub(crate) fn offer(&self, session: Option<&SessionId>) -> Vec<String> {
-        if self.policy.get().offers_in(Power::LocalModel, session) { self.model.offered() } else { Vec::new() }
+        if !self.policy.get().offers_in(Power::LocalModel, session) {
+            return Vec::new();
+        }
+        let mut looking = self.looking();
+        let names = self.model.offered();
+        looking.said.insert(names.clone());
+        names
     }
 
-    /// Waits until other models can be asked than the last HELLO said.
+    /// Waits until other models can be asked than a HELLO said.
     pub(crate) async fn changed(&self) {
-        std::future::pending::<()>().await;
+        self.changed.notified().await;
+    }
+
+    fn tell_if_changed(&self) {
+        let mut looking = self.looking();
+        let names = self.model.offered();
+        if looking.said.iter().any(|said| *said != names) {
+            looking.said.clear();
+            self.changed.notify_one();
+        }
+    }
+
+    /// Notes what is about to be asked of a model; none for what asks none.
+    pub(crate) fn asked(operation: &Operation, session: Option<&SessionId>) -> Option<Asked> {
+        Asked::of(operation, session)
+    }
+
+    /// Counts what came of it. A model or server that turned out to be gone is looked at again, so that HELLO tells the truth soon.
+    pub(crate) fn answered(self: &Arc<Self>, asked: Asked, result: &Result<Outcome, OpError>) {
+        match result {
+            Ok(outcome) => {
+                self.uses.count(asked, outcome, self.clock.wall());
+                self.board.touch();
+            }
+            Err(OpError::ModelNotAvailable { .. } | OpError::ModelFailed { .. }) => {
+                self.tell_if_changed();
+                let known = self.said(&asked.model) || self.model.offered().contains(&asked.model);
+                let now = self.clock.now();
+                if known && self.looking().pace.is_worth(now) {
+                    self.look_later();
+                }
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn said(&self, model: &str) -> bool {
+        self.looking().said.iter().flatten().any(|name| name == model)
+    }
+
+    fn usable(&self, state: &PolicyState) -> Vec<ModelServer> {
+        let all = servers::all(&self.fixed, state);
+        all.into_iter().filter(|entry| entry.refused.is_none()).map(|entry| entry.server).collect()
+    }
+
+    /// Returns the server that has a model by the name under which it is offered.
+    pub(crate) fn server_of(&self, model: &str) -> Option<ServerState> {
+        let has = |server: &ServerState| server.trouble.is_none() && server.models.iter().any(|one| one.name == model);
+        self.model.servers().into_iter().find(has)
     }
 
     /// Returns what the window shows.
     pub(crate) fn view(&self) -> ModelsView {
         let state = self.policy.get();
-        ModelsView { private_all: state.privacy.all, review: state.privacy.review, ..ModelsView::default() }
+        let (looked, asked) = {
+            let looking = self.looking();
+            (looking.looked.clone(), looking.asked.clone())
+        };
+        let found = self.model.servers();
+        let mut taken = HashSet::new();
+        let servers = servers::all(&self.fixed, &state).into_iter().map(|entry| {
+            let url = &entry.server.url;
+            let known = looked.contains(url) && asked.iter().any(|server| server.url == *url);
+            let state = found.iter().find(|state| known && state.server.url == *url);
+            server_view(&entry, state, &mut taken)
+        });
+        ModelsView {
+            servers: servers.collect(),
+            uses: self.uses.views(),
+            private_all: state.privacy.all,
+            review: state.privacy.review,
+        }
     }
 
     /// Returns what the window shows of the privacy of a chat.
     pub(crate) fn chat_view(&self, session: &SessionId) -> ChatPrivacyView {
         let state = self.policy.get();
+        let asked = self.privacy.asked(session).into_iter().map(|file| AskedFileView {
+            path: escape_outside_text(&file.path),
+            stubs: file.stubs,
+            turns: file.turns,
+            last_ms: file.last_ms,
+        });
         ChatPrivacyView {
             on: state.is_private(Some(session)),
             own: state.privacy.chats.get(session).copied(),
-            asked: Vec::new(),
+            asked: asked.collect(),
         }
+    }
+
+    fn looking(&self) -> MutexGuard<'_, Looking> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks every server once, for the check-up while no engine runs.
+pub(crate) async fn look_once(configured: &ConfiguredModels, state: &PolicyState) -> Vec<ModelServerView> {
+    let entries = servers::all(&servers::of_config(configured), state);
+    let model = Model::new(Arc::new(SystemClock));
+    let usable = entries.iter().filter(|entry| entry.refused.is_none());
+    model.set_servers(usable.map(|entry| entry.server.clone()).collect());
+    model.look().await;
+    let (found, mut taken) = (model.servers(), HashSet::new());
+    let state_of = |entry: &Entry| found.iter().find(|state| state.server.url == entry.server.url);
+    entries.iter().map(|entry| server_view(entry, state_of(entry), &mut taken)).collect()
+}
+
+/// Describes a server. `taken` holds the names that servers before it have.
+fn server_view(entry: &Entry, found: Option<&ServerState>, taken: &mut HashSet<String>) -> ModelServerView {
+    let server = &entry.server;
+    let mut view = server_facts(server, entry.from_config, found);
+    view.trouble = entry.refused.clone().or(view.trouble);
+    if let Some(found) = found.filter(|_| view.answers) {
+        view.models = found.models.iter().map(|model| model_view(model, taken.insert(model.name.clone()))).collect();
+    }
+    view
+}
+
+/// Describes a server that was found and may not be asked yet.
+pub(crate) fn found_view(found: &ServerState) -> ModelServerView {
+    let mut view = server_facts(&found.server, false, Some(found));
+    view.models = found.models.iter().map(|model| model_view(model, false)).collect();
+    view
+}
+
+fn server_facts(server: &ModelServer, from_config: bool, found: Option<&ServerState>) -> ModelServerView {
+    ModelServerView {
+        url: escape_outside_text(&server.url),
+        api: found.map_or(server.api, |found| found.api).name().to_owned(),
+        name: found.and_then(|found| found.name.as_deref()).map(escape_outside_text),
+        from_config,
+        far: servers::leaves(server),
+        parallel: u32::from(server.parallel),
+        answers: found.is_some_and(|found| found.trouble.is_none()),
+        trouble: found.and_then(|found| found.trouble.as_deref()).map(escape_outside_text),
+        models: Vec::new(),
+        running: found.map_or(0, |found| found.running),
+    }
+}
+
+fn model_view(model: &ModelFacts, offered: bool) -> ModelView {
+    ModelView {
+        name: escape_outside_text(&model.name),
+        size_bytes: model.size_bytes,
+        context_tokens: model.context_tokens,
+        offered,
     }
 }

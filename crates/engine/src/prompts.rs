@@ -8,10 +8,12 @@ mod diff;
 mod hardware;
 mod label;
 mod model;
+mod privacy;
 
 use std::path::Path;
 
 use drawbridge_caps::shell::Preview;
+use drawbridge_core::model::ModelOp;
 use drawbridge_core::{CommandLine, CommandOp, FileOp, OpError, Operation, PowerMode, SessionOp, escape_outside_text};
 use drawbridge_os::root::Kind;
 use drawbridge_policy::{Network, PolicyState, Question, ShellMode, covered_by_chat_allowance};
@@ -89,7 +91,9 @@ pub(crate) fn describe(question: &Question, scene: &Scene) -> Result<(PromptFact
             let at = computer::At { reached: reached.as_ref(), launch: sighted.seal.launch() };
             computer::facts(op, &at, &scene.policy, question.session(), &mut facts);
         }
-        Operation::Model(op) => model::facts(op, question.session(), scene, &mut facts),
+        Operation::Model(ModelOp::Turn(op)) => privacy::turn(op, question.session(), scene, &mut facts),
+        Operation::Model(ModelOp::Release(op)) => privacy::release(op, &mut facts),
+        Operation::Model(ModelOp::Completion(op)) => model::facts(op, question.session(), scene, &mut facts),
         Operation::Hardware(op) => hardware::facts(op, scene, &mut facts),
         Operation::Browse(_)
         | Operation::Session(SessionOp::Activate { .. } | SessionOp::Restore { .. } | SessionOp::Detach { .. }) => {}

@@ -26,6 +26,7 @@ export function question(prompt: PromptView, chat: ChatView | undefined): string
     folder: nameOf(folder),
     app: nameOf(app(prompt)),
     keys: nameOf(fact(prompt, 'keys') ?? ''),
+    model: nameOf(fact(prompt, 'model') ?? ''),
   });
 }
 
@@ -65,6 +66,8 @@ function kind(prompt: PromptView, folder: string): string {
       return app(prompt) === '' ? 'APP_LAUNCH' : 'APP_LAUNCH.named';
     case 'CLIPBOARD_READ':
       return fact(prompt, 'clipboard') === 'foreign' ? 'CLIPBOARD_READ.foreign' : 'CLIPBOARD_READ';
+    case 'LOCAL_LLM_COMPLETION':
+      return prompt.session_id === null ? 'LOCAL_LLM_COMPLETION.own' : prompt.operation;
     case 'FILE_MOVE':
       return fact(prompt, 'replaces') ? 'FILE_MOVE.over' : 'FILE_MOVE';
     default:

@@ -1,40 +1,147 @@
 //! What the person says of servers of local models, and their own tries.
 
+use std::sync::Arc;
+
+use drawbridge_caps::Pieces;
+use drawbridge_core::model::{ChatMessage, ChatRole, Completion, Knob, ModelOp, Sampling};
+use drawbridge_core::{Operation, Power, RequestId};
+use drawbridge_policy::PolicyState;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
 use super::Core;
 use super::aside::Wait;
-use super::commands::Done;
-use crate::handle::CommandError;
+use super::commands::{Done, not_stored};
+use crate::dispatcher::Job;
+use crate::handle::{CommandError, Reply};
+use crate::hardware::COMMAND_LINE;
+use crate::models::trials::TriesTaken;
+use crate::models::{add_server, checked_server, found_view, remove_server};
+use crate::screen::Offer;
+
+/// The longest question of a try, in bytes.
+const QUESTION_BYTES: usize = 64 * 1024;
+/// The longest answer to a try, in tokens.
+const TRY_TOKENS: u32 = 1024;
+/// Parts of an answer that may wait.
+const PIECES_WAITING: usize = 16;
 
 impl Core {
-    pub(super) fn add_model_server(&self, _url: &str, _api: &str, _far: bool, _parallel: u32) -> Done {
-        Err(not_built())
+    /// Lets a server be asked, or changes how it is asked.
+    pub(super) fn add_model_server(&self, url: &str, api: &str, far: bool, parallel: u32) -> Done {
+        let state = self.policy.get();
+        let server = checked_server(url, api, far, parallel, &state.ceilings)?;
+        // Tried on a copy first: a change of the settings cannot be refused half way.
+        add_server(&mut PolicyState::clone(&state), server.clone())?;
+        let details = json!({ "model_server": { "url": server.url, "far": server.far } });
+        let add = |state: &mut PolicyState| {
+            let _ = add_server(state, server.clone());
+        };
+        self.policy.change(add).map_err(not_stored)?;
+        self.servers_changed(details)
     }
 
-    pub(super) fn remove_model_server(&self, _url: &str) -> Done {
-        Err(not_built())
+    pub(super) fn remove_model_server(&self, url: &str) -> Done {
+        let configured = &self.models.configured;
+        let removed = remove_server(&mut PolicyState::clone(&self.policy.get()), url, configured)?;
+        self.policy.change(|state| state.model_servers.retain(|server| server.url != removed)).map_err(not_stored)?;
+        self.servers_changed(json!({ "model_server_removed": removed }))
+    }
+
+    fn servers_changed(&self, details: Value) -> Done {
+        self.journal.event(None, "POLICY_CHANGED", details);
+        self.models.follow();
+        self.board.touch();
+        Ok(Reply::Done)
     }
 
     pub(super) fn find_model_servers(&self) -> Wait {
-        Box::pin(async { Err(not_built()) })
+        let (models, ready) = (self.models.clone(), self.models_ready());
+        Box::pin(async move {
+            ready?;
+            let found = models.model.find().await;
+            let servers = found.iter().filter(|state| state.trouble.is_none()).map(found_view).collect();
+            Ok(Reply::ModelServers { servers })
+        })
     }
 
     pub(super) fn look_at_models(&self) -> Wait {
-        Box::pin(async { Err(not_built()) })
+        let (models, ready) = (self.models.clone(), self.models_ready());
+        Box::pin(async move {
+            ready?;
+            models.follow();
+            models.look_now().await;
+            Ok(Reply::Done)
+        })
     }
 
-    pub(super) fn try_model(&self, _model: String, _text: String) -> Done {
-        Err(not_built())
+    /// Starts a try of the person's own: decided, recorded and shown as any other request.
+    pub(super) fn try_model(&self, model: String, text: String) -> Done {
+        self.models_ready()?;
+        if text.trim().is_empty() {
+            return Err(CommandError::new("empty_text", "Write something for the model first."));
+        }
+        if text.len() > QUESTION_BYTES {
+            let message = format!("A try takes {} KiB of text at most. Shorten it.", QUESTION_BYTES / 1024);
+            return Err(CommandError::new("text_too_long", message));
+        }
+        let (id, trial) = self.models.trials.begin(&self.clock).map_err(|TriesTaken| {
+            CommandError::new("busy", "Two tries run already. Stop one of them or wait for its end.")
+        })?;
+        let internal = || CommandError::new("internal", "The try could not be made. Please report this.");
+        let request = RequestId::parse(&format!("try-{id}")).map_err(|_| internal())?;
+        let asked = question(model, text).ok_or_else(internal)?;
+        let (out, pieces) = mpsc::channel(PIECES_WAITING);
+        let job = Job {
+            link: COMMAND_LINE,
+            request: request.clone(),
+            operation: Operation::Model(ModelOp::Completion(asked)),
+            session: None,
+            root: None,
+            offer: Arc::new(Offer::default()),
+            limits: self.shared.limits,
+            pieces: Some(Pieces::new(request, out)),
+            queued: Arc::default(),
+            cancel: trial.cancel.clone(),
+        };
+        let dispatcher = self.shared.dispatcher.clone();
+        tokio::spawn(async move { trial.follow(dispatcher.run_local(job), pieces).await });
+        Ok(Reply::Trial { id })
     }
 
-    pub(super) fn trial_text(&self, _id: u64) -> Done {
-        Err(not_built())
+    pub(super) fn trial_text(&self, id: u64) -> Done {
+        self.models.trials.view(id).map(|trial| Reply::TrialText { trial }).ok_or_else(forgotten)
     }
 
-    pub(super) fn stop_trial(&self, _id: u64) -> Done {
-        Err(not_built())
+    pub(super) fn stop_trial(&self, id: u64) -> Done {
+        if self.models.trials.stop(id) { Ok(Reply::Done) } else { Err(forgotten()) }
+    }
+
+    /// Nobody is asked while the power is off or the bridge is raised.
+    fn models_ready(&self) -> Result<(), CommandError> {
+        let state = self.policy.get();
+        if state.raised {
+            return Err(CommandError::new("raised", "The bridge is raised. Lower it first."));
+        }
+        if !state.offers(Power::LocalModel) {
+            let message = "The power of the local model is off, so no server is asked. Switch it on first.";
+            return Err(CommandError::new("power_off", message));
+        }
+        Ok(())
     }
 }
 
-fn not_built() -> CommandError {
-    CommandError::new("not_built", "This version of Drawbridge cannot do that yet.")
+fn forgotten() -> CommandError {
+    CommandError::new("unknown_trial", "This try is not kept any more. Start a new one.")
+}
+
+/// What the person asks, with the defaults of the protocol. None cannot happen: both numbers are finite.
+fn question(model: String, text: String) -> Option<Completion> {
+    let (temperature, top_p) = (Knob::new(0.0)?, Knob::new(1.0)?);
+    Some(Completion {
+        model,
+        messages: vec![ChatMessage { role: ChatRole::User, content: text }],
+        sampling: Sampling { max_tokens: TRY_TOKENS, temperature, top_p },
+        stream: true,
+    })
 }

@@ -1,26 +1,31 @@
-//! What the audit log and the window say about the local model and private files (spec 3.3, 13): sizes and names, never a prompt, a
-//! task or an answer.
+//! What the audit log and the window say about completions of the local model (spec 3.3): sizes and names, never a prompt or an
+//! answer. The name of the model is what a record is about.
 
-use drawbridge_core::Outcome;
-use drawbridge_core::model::ModelOp;
-use serde_json::{Map, Value, json};
+use drawbridge_core::model::{Completion, ModelAnswer};
+use serde_json::{Value, json};
 
 /// Returns the details that are known before it runs.
-pub(super) fn details(op: &ModelOp) -> Value {
-    json!({ "model": op.model() })
+pub(super) fn details(op: &Completion) -> Value {
+    json!({ "model": op.model, "prompt_chars": prompt_chars(op), "stream": op.stream })
 }
 
-/// Returns what is known only afterwards.
-pub(super) const fn afterwards(_outcome: &Outcome) -> Option<Value> {
-    None
+/// Counts the characters of all messages.
+pub(crate) fn prompt_chars(op: &Completion) -> usize {
+    op.messages.iter().map(|message| message.content.chars().count()).sum()
 }
 
-/// Returns what a record is about; none for records of other operations.
-pub(super) const fn subject(_op: &str, _details: &Map<String, Value>) -> Option<String> {
-    None
+/// Returns what is known only afterwards. Token counts that nobody told are null.
+pub(super) fn answered(answer: &ModelAnswer) -> Value {
+    json!({
+        "response_chars": answer.content.chars().count(),
+        "finish_reason": answer.finish.name(),
+        "tokens_prompt": answer.tokens.prompt,
+        "tokens_completion": answer.tokens.completion,
+        "tokens_total": answer.tokens.total(),
+    })
 }
 
 /// Says what an operation would do, in one plain sentence.
-pub(super) fn sentence(op: &ModelOp) -> String {
-    format!("The agent wants to ask the model {}", super::shown(op.model()))
+pub(super) fn sentence(op: &Completion) -> String {
+    format!("The agent wants to ask the model {}", super::shown(&op.model))
 }
