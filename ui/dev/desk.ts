@@ -14,7 +14,7 @@ export const models: ModelsView = {
   servers: [
     server('http://127.0.0.1:11434', { name: 'Ollama 0.5.7', from_config: true, running: 1, models: [model('llama3.2:3b', 2_019_393_189, 131_072), model('qwen2.5-coder:14b-instruct-q4_K_M', 8_988_124_069, 32_768), model('nomic-embed-text:latest', 274_302_450, 2048)] }),
     server('http://127.0.0.1:1234/v1', { api: 'openai', name: 'LM Studio', parallel: 4, models: [model('llama3.2:3b', null, 8192, false), model('gemma-3-27b-it', null, null)] }),
-    server('https://models.example.org:8443/v1', { api: 'openai', far: true, answers: false, trouble: 'The server did not answer within 2 seconds. Look whether it runs and whether its address is right.' }),
+    server('https://box.example.org:8443/v1', { api: 'openai', far: true, answers: false, trouble: 'The server did not answer within 2 seconds. Look whether it runs and whether its address is right.' }),
   ],
   uses: [
     { model: 'llama3.2:3b', session_id: '0b7c2f9e-quarterly', completions: 14, turns: 3, tokens: 18_204, last_ms: now - 120_000 },
