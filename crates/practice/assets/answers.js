@@ -46,10 +46,20 @@ const codes = {
   ROOT_GRANT_INVALID: ["The folder's permission no longer holds", "The folder was moved, replaced or taken away. Choose it again."],
   INPUT_OUT_OF_BOUNDS: ["That point is on no screen", "The answer below names the screens."], WINDOW_STALE: ["That window is gone", "List the windows again."],
   PERMISSION_PENDING: ["Something on the computer stands in the way", ""], CLIPBOARD_CONCEALED: ["The clipboard may not be read", ""],
-  FEATURE_NOT_SUPPORTED: ["This computer cannot do that", ""], PRIVACY_MODE_BLOCKED: ["Privacy mode is on", "The person has paused this on the computer."],
+  FEATURE_NOT_SUPPORTED: ["This computer cannot do that", ""],
+  PRIVACY_MODE_BLOCKED: ["The contents of files stay on that computer in this chat", "Have the file described instead, and ask the local model about it."],
+  MODEL_NOT_AVAILABLE: ["That model is not there", "Choose one that the computer offers. It may have been removed since the connection began."],
+  LOCAL_LLM_BUSY: ["The local model works on something else", "It takes one question at a time. Wait until the other answer is there."],
+  LOCAL_LLM_FAILED: ["The local model failed", "Does its server still run on that computer?"],
   INTERNAL_ERROR: ["It did not work", ""],
 };
 
+const stale = {
+  unknown: ["That description is no longer known there", "Descriptions are forgotten when the connection begins anew. Have the file described again."],
+  changed: ["The file has changed since it was described", "Have it described again; the old description is of no more use."],
+  gone: ["The file is gone", "It was there when it was described."],
+};
+const notPrivate = ["The contents of files may leave that computer in this chat", "Descriptions and questions about them are for chats in which they may not. The person switches that on in Drawbridge."];
 const pending = {
   person_active: ["The person is at work there", "Their hands come first. Try again in a moment."], unlocked_session: ["The screen is locked", "Somebody has to unlock it."],
   screen_recording: ["The system does not let Drawbridge see the screen", "Allow it in the system's settings."],
@@ -65,7 +75,9 @@ const facts = {
 export function explain(value) {
   const error = value.reply?.payload;
   if (error?.code) {
-    const [title, advice] = reasons[error.details?.reason] ?? pending[error.details?.permission] ?? codes[error.code] ?? [error.code, ""];
+    const plain = error.code === "FEATURE_NOT_SUPPORTED" && /^(FILE_READ\.mode|LOCAL_LLM_TURN)$/.test(error.details?.feature);
+    const stub = error.code === "STUB_STALE" ? stale[error.details?.reason] ?? stale.unknown : plain ? notPrivate : null;
+    const [title, advice] = stub ?? reasons[error.details?.reason] ?? pending[error.details?.permission] ?? codes[error.code] ?? [error.code, ""];
     const hint = error.code === "PERMISSION_PENDING" ? error.details?.hint ?? advice : advice;
     return { title, hint, words: error.message ?? "", code: error.code };
   }
@@ -105,6 +117,19 @@ function table(rows) {
   return made;
 }
 
+const ends = { stop: "The model was done.", length: "The length allowed was reached.", content_filter: "A filter ended it." };
+/** How a model's answer ended, and what it took. */
+export function ending(payload) {
+  const { tokens, tokens_used: used, duration_seconds: seconds } = payload;
+  const counted = tokens ? [tokens.prompt != null && `${tokens.prompt} tokens read`, tokens.completion != null && `${tokens.completion} written`] : [used != null && `${used} tokens`];
+  const words = counted.filter(Boolean).join(", ") || "tokens not counted";
+  return `${ends[payload.finish_reason] ?? payload.finish_reason} ${words[0].toUpperCase()}${words.slice(1)}, ${seconds} s.`;
+}
+function model(payload) {
+  return [make("p", ending(payload)), ...block("What it said", payload.content ?? payload.output ?? "")];
+}
+const described = { path: "Path", size_bytes: "Size", mime_type: "Kind", sha256: "SHA-256", stub_id: "Its name from now on" };
+
 /** A picture as an address of its own, or null when it is none that a page should show. */
 export function image(payload) {
   const known = ["image/jpeg", "image/png"].includes(payload?.mime_type);
@@ -129,6 +154,11 @@ function desktop(type, payload) {
   return payload.pid == null ? [] : [make("p", `Its process is ${payload.pid}.`)];
 }
 function picture(type, payload) {
+  if (/^LOCAL_LLM_/.test(type)) return model(payload);
+  if (type === "FILE_CONTENTS" && payload.mode === "stub") {
+    const text = (key, value) => (key === "size_bytes" ? `${size(value)} (${value} bytes)` : String(value ?? "unknown"));
+    return [make("p", "Described without its content:"), table(Object.entries(described).map(([key, label]) => [label, text(key, payload[key])]))];
+  }
   if (type === "FILE_CONTENTS") {
     const bytes = payload.encoding === "base64" ? " as base64" : "";
     const notes = [size(payload.size_bytes) + bytes, payload.truncated ? "there is more of it" : "", payload.lossy ? "some bytes are no text and show as �" : ""];

@@ -4,6 +4,7 @@ import { browse, closeBrowser } from "/folders.js";
 import { list, forget } from "/files.js";
 import { setUpForm } from "/operations.js";
 import { drawScreen, forgetScreen } from "/screen.js";
+import { drawModels, forgetModels } from "/models.js";
 import "/desk.js";
 
 const el = (id) => document.getElementById(id);
@@ -30,6 +31,20 @@ export async function call(name, body) {
   const json = reply.headers.get("content-type")?.includes("json");
   const value = json ? await reply.json() : { failure: "unknown", text: await reply.text() };
   return { ok: reply.ok, value, took: Math.round(performance.now() - start) };
+}
+/** A call whose answer comes line by line. */
+export async function* stream(name, body) {
+  const reply = await fetch(`/api/practice/${name}`, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!reply.ok) { yield await reply.json(); return; }
+  const text = reply.body.pipeThrough(new TextDecoderStream());
+  let rest = "";
+  for (const reader = text.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) yield JSON.parse(line);
+  }
 }
 /**
  * Runs an act of the person, one at a time, and shows its outcome; gives the answer, or null when it failed. `again` is what
@@ -87,6 +102,7 @@ function draw() {
   el("empty").hidden = Boolean(root());
   el("tools").hidden = !root();
   drawScreen();
+  drawModels();
   el("new-chat").textContent = ids.length ? "Start another chat" : "Start a chat";
   el("new-chat").classList.toggle("main", now === 1);
   el("choose").classList.toggle("main", now === 2);
@@ -108,7 +124,7 @@ function drawChats(ids) {
   el("chats").replaceChildren(...ids.map((id) => {
     const button = make("button", null, { class: "pick", "aria-pressed": String(id === chosen), "data-chat": id });
     button.append(make("b", id), ...about(id).filter(Boolean).map((text) => make("span", text, { class: "soft" })));
-    button.onclick = () => { chosen = id; closeBrowser(); forget(); forgetScreen(); draw(); fill(); };
+    button.onclick = () => { chosen = id; closeBrowser(); forget(); forgetScreen(); forgetModels(); draw(); fill(); };
     return button;
   }));
   if (focused) el("chats").querySelector(`[data-chat="${focused}"]`)?.focus();
@@ -141,7 +157,7 @@ el("new-chat").onclick = () => act("start a chat", async () => {
   const two = (n) => String(n).padStart(2, "0"), time = new Date();
   const mark = crypto.getRandomValues(new Uint8Array(2)).reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
   const outcome = await call("chat", { session_id: `chat-${two(time.getHours())}${two(time.getMinutes())}-${mark}` });
-  if (outcome.ok) { chosen = outcome.value.session_id; state.chats[chosen] ??= {}; forget(); forgetScreen(); draw(); el("choose").focus(); }
+  if (outcome.ok) { chosen = outcome.value.session_id; state.chats[chosen] ??= {}; forget(); forgetScreen(); forgetModels(); draw(); el("choose").focus(); }
   return outcome;
 }, true);
 el("choose").onclick = () => browse({});
@@ -155,7 +171,7 @@ el("trouble").onclick = (event) => {
 /** Stops and starts a chat's folder around `work` when it is in use. */
 export const detachFirst = async () => (live(chosen) ? call("detach", { session_id: chosen }) : { ok: true });
 
-const tabs = [el("tab-files"), el("tab-screen"), el("tab-form")];
+const tabs = [el("tab-files"), el("tab-screen"), el("tab-models"), el("tab-form")];
 function tab(shown) {
   for (const each of tabs) {
     each.setAttribute("aria-selected", String(each === shown));

@@ -5,10 +5,14 @@ import { make, size, when } from "/answers.js";
 const el = (id) => document.getElementById(id);
 /** Files above this are read from the start only. */
 const WHOLE = 1_000_000, START = 64 * 1024;
-let here = null;
+let here = null, names = [];
 
 export const folder = () => here ?? root();
+/** Paths of the files that are listed, as an agent would write them. */
+export const listed = () => names;
 export const separator = () => (/^[A-Za-z]:|\\/.test(root() ?? "") ? "\\" : "/");
+/** A path as seen from the chat's folder. */
+export const below = (path) => (path.startsWith(root()) ? path.slice(root().length).replace(/^[\\/]/, "") : path);
 const operate = (type, payload) => () => call("operate", { session_id: chat(), type, payload });
 
 /** Lists a folder; silently, when the answer in view shall stay. */
@@ -22,6 +26,7 @@ export async function list(path, silent = false) {
   el("files-up").disabled = path === root();
   el("files-note").textContent = entries.length ? (truncated ? "There are more than these." : "") : "This folder is empty. Write a file under “Any operation”.";
   el("listing").hidden = !entries.length;
+  names = entries.filter((entry) => entry.is_file).map((entry) => below(entry.path));
   const sorted = [...entries].sort((a, b) => b.is_dir - a.is_dir);
   el("listing").tBodies[0].replaceChildren(...sorted.map((entry) => {
     const row = make("tr"), name = make("td"), open = make("button", entry.name, { class: `name ${entry.is_dir ? "folder" : "file"}` });
@@ -38,6 +43,7 @@ function read(entry) {
 /** Empties the list, for another chat. */
 export function forget() {
   here = null;
+  names = [];
   el("listing").hidden = true;
   el("listing").tBodies[0].replaceChildren();
   el("files-where").textContent = "";

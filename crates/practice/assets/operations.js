@@ -8,7 +8,7 @@ const path = (label = "Path") => ["path", label, "", "below the chat's folder, o
 // name, label, default or choices, note, kind
 const kinds = {
   FILE_LIST: ["List a folder", "Names, sizes and dates.", [["path", "Folder", "."], ["glob", "Only names like", "", "such as *.txt"], ["recursive", "Folders inside, too", false], ["include_hidden", "Hidden ones, too", false], ["max_entries", "At most", 1000]]],
-  FILE_READ: ["Read a file", "The whole file or a part of it.", [path(), ["encoding", "As", ["utf-8", "base64"]], ["offset", "From byte", ""], ["length", "Bytes", "", "all when empty"]]],
+  FILE_READ: ["Read a file", "The whole file or a part of it.", [path(), ["encoding", "As", ["utf-8", "base64"]], ["offset", "From byte", ""], ["length", "Bytes", "", "all when empty"], ["mode", "What of it", ["", "content", "stub"], "a stub describes it without its content"]]],
   FILE_WRITE: ["Write a file", "Replaces the whole file. Drawbridge keeps what was there.", [path(), ["content", "Content", "", "", "area"], ["encoding", "As", ["utf-8", "base64"]], ["create_parents", "Make missing folders", true]]],
   FILE_STAT: ["Look at a file", "What is there, how large, whose.", [path(), ["follow_symlinks", "Follow a link", true]]],
   FILE_MOVE: ["Move or rename", "", [["src", "From", "", "below the chat's folder, or the whole path"], ["dst", "To", ""], ["overwrite", "Replace what is there", false]]],

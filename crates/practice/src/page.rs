@@ -23,6 +23,7 @@ pub(crate) async fn asset(Path(name): Path<String>) -> Response {
         "folders.js" => (SCRIPT, include_str!("../assets/folders.js")),
         "files.js" => (SCRIPT, include_str!("../assets/files.js")),
         "screen.js" => (SCRIPT, include_str!("../assets/screen.js")),
+        "models.js" => (SCRIPT, include_str!("../assets/models.js")),
         "desk.js" => (SCRIPT, include_str!("../assets/desk.js")),
         "operations.js" => (SCRIPT, include_str!("../assets/operations.js")),
         _ => return (StatusCode::NOT_FOUND, "There is nothing here.").into_response(),

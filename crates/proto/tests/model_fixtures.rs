@@ -140,7 +140,7 @@ fn errors() -> Vec<(&'static str, &'static str, OpError)> {
         ("model_not_available.none", completion, missing(&[])),
         ("privacy_mode_blocked", "FILE_READ", OpError::PrivacyMode { path: "data.csv".into() }),
         ("stub_stale", turn, stale),
-        ("feature_not_supported.no-privacy", "FILE_READ_STUB", plain),
+        ("feature_not_supported.no-privacy", "FILE_READ", plain),
     ]
 }
 

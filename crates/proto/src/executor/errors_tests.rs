@@ -312,6 +312,13 @@ fn a_reading_that_privacy_holds_back_says_what_to_ask_for_instead() {
 }
 
 #[test]
+fn an_error_about_a_description_names_the_request_as_it_was_sent() {
+    let op = Operation::File(FileOp::Stub { path: "x".into() });
+    let details = error_details(&OpError::NotFound { path: "x".into() }, &ReplyContext::of(&op));
+    assert_eq!(details, json!({"path": "x", "op": "FILE_READ"}));
+}
+
+#[test]
 fn devices_tell_a_reason_and_never_whether_an_unshared_one_is_there() {
     let context = ReplyContext::of_name("SERIAL_OPEN");
     let unshared = OpError::DeviceNotShared { device: "serial:/dev/ttyUSB0".into() };

@@ -47,7 +47,9 @@ impl ReplyContext {
             | Operation::Model(_)
             | Operation::Hardware(_) => None,
         };
-        Self { op: operation.name(), moved }
+        // The audit log tells a description from a reading; whoever asked knows one name for both.
+        let op = if matches!(operation, Operation::File(FileOp::Stub { .. })) { "FILE_READ" } else { operation.name() };
+        Self { op, moved }
     }
 
     /// For a request that never became an operation.
