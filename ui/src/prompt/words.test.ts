@@ -44,6 +44,18 @@ it('asks in German, too, and in the words of the engine where it has none', () =
   expect(question({ ...command, operation: 'MOON_PHASE', summary: 'The agent wants the moon' }, undefined)).toBe('The agent wants the moon');
 });
 
+it('asks about models and devices by their names, and says who asks where no chat does', () => {
+  const model = (operation: string, session_id: string | null): PromptView => ({ ...file(operation, { model: 'hf.co/ada/small:Q4' }), power: 'local_model', session_id });
+  const device = (operation: string): PromptView => ({ ...file(operation, { device: 'USB/Serial adapter' }), power: 'hardware', session_id: null });
+  const sentences: [PromptView, string, string][] = [
+    [model('LOCAL_LLM_COMPLETION', 'chat-1'), 'Ask the local model “hf.co/ada/small:Q4”?', 'Asked by platform.example for chat chat-1'],
+    [model('LOCAL_LLM_COMPLETION', null), 'Try the model “hf.co/ada/small:Q4”?', 'Asked by you, with “Try it” or on the command line'],
+    [model('LOCAL_LLM_RELEASE', 'chat-1'), 'Let this answer leave your computer?', 'Asked by platform.example for chat chat-1'],
+    [device('HARDWARE_SERIAL_WRITE'), 'Write to the serial port “USB/Serial adapter”?', 'Asked by a program of yours, through the command line'],
+  ];
+  for (const [prompt, sentence, who] of sentences) expect([question(prompt, undefined), asker(prompt, undefined)]).toEqual([sentence, who]);
+});
+
 it('asks about the screen by the app that is there', () => {
   const screen = (operation: string, facts: Record<string, string>): PromptView => ({ ...file(operation, facts), power: 'computer_use' });
   const sentences: [PromptView, string][] = [

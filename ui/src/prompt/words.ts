@@ -9,12 +9,15 @@ import { fact } from './facts';
 const NAME_CHARS = 48;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-/** The last part of a path, short enough for a sentence, and kept from turning the sentence around it. */
-export function nameOf(path: string): string {
-  const letters = [...parts(path).name];
+/** The last part of a path, short enough for a sentence. */
+export const nameOf = (path: string): string => short(parts(path).name);
+
+/** A name that fits into a sentence and cannot turn the sentence around it. */
+function short(name: string): string {
+  const letters = [...name];
   const half = (NAME_CHARS - 1) / 2;
-  const short = letters.length > NAME_CHARS ? `${letters.slice(0, Math.ceil(half)).join('')}…${letters.slice(-Math.floor(half)).join('')}` : letters.join('');
-  return RIGHT_TO_LEFT.test(short) ? `\u2066${short}\u2069` : short;
+  const cut = letters.length > NAME_CHARS ? `${letters.slice(0, Math.ceil(half)).join('')}…${letters.slice(-Math.floor(half)).join('')}` : letters.join('');
+  return RIGHT_TO_LEFT.test(cut) ? `\u2066${cut}\u2069` : cut;
 }
 
 /** The question in one sentence. The engine's own English one where no words are known for the operation. */
@@ -26,7 +29,8 @@ export function question(prompt: PromptView, chat: ChatView | undefined): string
     folder: nameOf(folder),
     app: nameOf(app(prompt)),
     keys: nameOf(fact(prompt, 'keys') ?? ''),
-    model: nameOf(fact(prompt, 'model') ?? ''),
+    model: short(fact(prompt, 'model') ?? ''),
+    device: short(fact(prompt, 'device') ?? ''),
   });
 }
 
@@ -75,10 +79,12 @@ function kind(prompt: PromptView, folder: string): string {
   }
 }
 
-/** Who asks: the platform, and the chat by its folder or its number. */
+/** Who asks: the platform, and the chat by its folder or its number. What no chat asks comes from the person or their own programs. */
 export function asker(prompt: PromptView, chat: ChatView | undefined): string {
   const platform = host(prompt.platform);
   if (chat) return t('prompt.by_folder', { platform, folder: nameOf(chat.folder) });
   if (prompt.session_id) return t('prompt.by_chat', { platform, id: nameOf(prompt.session_id) });
+  if (prompt.power === 'local_model') return t('prompt.by_own');
+  if (prompt.power === 'hardware') return t('prompt.by_program');
   return t('prompt.by', { platform });
 }

@@ -120,4 +120,5 @@ export const models = {
   'why.privacy_on': 'Inhalte von Dateien bleiben in diesem Chat auf diesem Computer.',
   'why.privacy_off': 'In diesem Chat bleiben Inhalte von Dateien nicht hier, daher ist nichts ohne sie zu beschreiben.',
   'why.review': 'Sie lesen Antworten zu privaten Dateien, bevor sie hinausgehen.',
+  'prompt.by_own': 'Gefragt von Ihnen, mit „Ausprobieren“ oder auf der Befehlszeile',
 } as const;

@@ -120,4 +120,5 @@ export const models = {
   'why.privacy_on': 'Contents of files stay on this computer in this chat.',
   'why.privacy_off': 'Contents of files do not stay here in this chat, so there is nothing to describe without them.',
   'why.review': 'You read answers about private files before they leave.',
+  'prompt.by_own': 'Asked by you, with “Try it” or on the command line',
 } as const;
