@@ -415,7 +415,6 @@ fn hello_maker(
             computer_use_features_coarse: named(&offer.coarse),
             local_llm_models,
             hardware_devices,
-            ..HelloFacts::default()
         }
     })
 }

@@ -124,17 +124,17 @@ impl Trial {
 
 /// Says to the person why their own try came to nothing. The words of the error are for an agent where it speaks of the person.
 fn problem(error: &OpError) -> String {
-    match error {
-        OpError::Declined { .. } => "You declined it.".to_owned(),
-        OpError::WaitingForConsent { .. } => {
-            "The question for your yes was not answered in time. Try again.".to_owned()
-        }
-        OpError::NoUi { .. } => {
-            "The power of the local model asks each time, and nobody can be asked here. Allow it, then try again."
-                .to_owned()
-        }
-        error => sentence(&escape_outside_text(&error.to_string())),
+    if matches!(error, OpError::Declined { .. }) {
+        return "You declined it.".to_owned();
     }
+    if matches!(error, OpError::WaitingForConsent { .. }) {
+        return "The question for your yes was not answered in time. Try again.".to_owned();
+    }
+    if matches!(error, OpError::NoUi { .. }) {
+        let why = "The power of the local model asks each time, and nobody can be asked here. Allow it, then try again.";
+        return why.to_owned();
+    }
+    sentence(&escape_outside_text(&error.to_string()))
 }
 
 /// Makes a text of several lines safe to show; its lines and tabs stay.
