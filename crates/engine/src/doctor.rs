@@ -7,6 +7,7 @@
 mod account;
 mod desktop;
 mod door;
+mod hardware;
 mod limit;
 mod models;
 mod network;
@@ -244,6 +245,7 @@ pub async fn run(input: Input) -> Vec<Finding> {
             Some(found) => std::future::ready(found).boxed(),
             None => on_thread(&input, QUICK, "computer_use", screen::screen).boxed(),
         },
+        hardware::devices(&input, &door).boxed(),
         on_thread(&input, QUICK, "display", desktop::display).boxed(),
         on_thread(&input, QUICK, "tray", desktop::tray).boxed(),
         on_thread(&input, QUICK, "notifications", desktop::notifications).boxed(),

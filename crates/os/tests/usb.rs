@@ -72,6 +72,21 @@ fn each_device_has_a_name_of_its_own_and_words_without_its_serial_number() {
 }
 
 #[test]
+fn what_no_agent_gets_says_so_and_advises_no_rule() {
+    let bus = desk();
+    let mut key = security_key();
+    key.denied = Some("add a udev rule".to_owned());
+    bus.plug(key, |_, _, _| Ok(Moved::Out(0)));
+
+    let denied: Vec<Option<String>> = bus.list().into_iter().map(|one| one.denied).collect();
+
+    assert_eq!((&denied[0], &denied[1], &denied[5]), (&None, &None, &None));
+    for guarded in [2, 3, 4, 6, 7] {
+        assert!(denied[guarded].as_ref().unwrap().starts_with("agents never use it: it is "), "{denied:?}");
+    }
+}
+
+#[test]
 fn a_name_follows_the_device_into_another_socket_and_no_other_device_takes_it() {
     let name_at = |address: u8, ports: Vec<u8>| {
         let bus = Recorded::default();

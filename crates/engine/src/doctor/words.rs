@@ -260,4 +260,17 @@ words! {
     MODEL_UNASKED "model_unasked": "The model server {url} has not been asked yet.";
     MODEL_MISSING "model_missing": "The model server {url} cannot be asked: {why}"
         => "Start it, or correct its address in the configuration or on the Models page.";
+
+    DEVICES_SERIAL "devices_serial": "Serial ports that can be used: {names}";
+    DEVICES_USB "devices_usb": "USB devices that can be used: {names}";
+    DEVICES_GPIO "devices_gpio": "GPIO chips that can be used: {names}";
+    DEVICES_NONE "devices_none": "No serial port, USB device or GPIO chip is there that agents could use."
+        => "Plug the device in. A port that no list names can be added by its path on the Devices page.";
+    DEVICE_DENIED "device_denied": "{device} is shared and cannot be opened: {why}"
+        => "Do what that says, then check again.";
+    DEVICES_DENIED "devices_denied": "Drawbridge may not open: {names}. About the first one: {why}"
+        => "Do what that says if agents are to use it; else nothing has to be done.";
+    DEVICES_AWAY "devices_away": "Shared and not plugged in now: {names}";
+    USB_UNUSABLE "usb_unusable": "USB devices cannot be looked at: {why}"
+        => "Nothing has to be done if agents need no USB device; else see to what the reason names.";
 }

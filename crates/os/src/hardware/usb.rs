@@ -204,7 +204,9 @@ impl UsbDevice {
         let description = if said.is_empty() { "USB device".to_owned() } else { said };
         let place =
             DevicePlace::Usb { vendor: self.vendor, product: self.product, bus: self.bus, address: self.address };
-        Device { id, place, description, denied: self.denied.clone() }
+        // What no agent gets needs no rule that opens it.
+        let denied = guard::wholly(self).or_else(|| self.denied.clone());
+        Device { id, place, description, denied }
     }
 }
 

@@ -134,6 +134,13 @@ pub enum Allowed {
     },
 }
 
+/// Says why no part of a device may be used; none when one may, or when nobody can tell yet.
+#[must_use]
+pub fn wholly(device: &UsbDevice) -> Option<String> {
+    let (_, kind) = first(device).filter(|_| !any_open(device))?;
+    Some(format!("agents never use it: it is {kind}"))
+}
+
 const IN: u8 = 0x80;
 const STANDARD: u8 = 0;
 const RESERVED: u8 = 3;
