@@ -23,7 +23,7 @@ It did not work; standard error says why.
 The command line was wrong; nothing was done.
 .TP
 \fB3\fR
-\fBstatus\fR: Drawbridge does not run.
+\fBstatus\fR, \fBmodels\fR, \fBserial\fR, \fBusb\fR, \fBgpio\fR: Drawbridge does not run.
 .TP
 \fB76\fR
 The platform halted the protocol, for example because it wants another version.
@@ -48,7 +48,8 @@ The folder of \fIconfig.toml\fR.
 Opens the encrypted file for secrets where there is no keychain.
 .TP
 \fBDRAWBRIDGE_OLLAMA_URL\fR
-Base of the local model server.
+Base of the local model server, on this computer. Further ones, also elsewhere, stand under \fI[models]\fR in
+\fIconfig.toml\fR or are added by \fBdrawbridge models add\fR.
 .TP
 \fBDRAWBRIDGE_LOG\fR
 What is logged; \fIinfo\fR without it.
