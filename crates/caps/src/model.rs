@@ -219,7 +219,7 @@ impl Model {
         if ask.messages.is_empty() {
             return Err(Fault::NoMessage.into());
         }
-        let address = seat.target.address.as_ref().map_err(|_| Fault::NoSuchHost)?;
+        let address = seat.target.address.as_ref().map_err(|fault| Fault::from(*fault))?;
         let place = Place { address, far: seat.target.server.far && !ask.near_only, dial: self.inner.dial.as_ref() };
         let backend = backend::of(seat.api).ok_or(Fault::NoModelServer)?;
         let whole = self.window(seat, ask, backend, &place).await?;

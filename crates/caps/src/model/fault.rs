@@ -3,12 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::address::ServerFault;
+
 /// The longest text about a fault, in characters (spec 11).
 pub(crate) const MAX_WHY_CHARS: usize = 200;
 
 /// Why a server cannot be asked or did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// The address is none that can be asked.
+    Address(ServerFault),
     /// The name of the server leads nowhere.
     NoSuchHost,
     /// It leads to another computer, and the person has not said that this is meant.
@@ -91,9 +95,16 @@ impl Fault {
     }
 }
 
+impl From<ServerFault> for Fault {
+    fn from(fault: ServerFault) -> Self {
+        Self::Address(fault)
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
+            Self::Address(fault) => return fault.fmt(f),
             Self::NoSuchHost => "the name of the model server is not known here; check its address",
             Self::Far => {
                 "the address leads to another computer; only servers on this one are asked until that is allowed"

@@ -36,7 +36,7 @@ pub(crate) async fn look_at_all(servers: &Servers, dial: &Arc<dyn Dial>) {
 async fn look_at(servers: &Servers, dial: &Arc<dyn Dial>, target: Target) {
     let looked = match &target.address {
         // The settings were written by another hand: nothing is asked.
-        Err(_) => Err(Fault::NoSuchHost),
+        Err(fault) => Err(Fault::from(*fault)),
         Ok(address) => {
             let place = Place { address, far: target.server.far, dial: dial.as_ref() };
             ask(&place, target.server.api, LOOK_LIMIT).await
@@ -85,7 +85,8 @@ async fn find_out(place: &Place<'_>) -> Result<(ModelApi, Found), Fault> {
             Ok(found) => return Ok((api, found)),
             // Another way of asking changes nothing about these.
             Err(
-                fault @ (Fault::NoSuchHost
+                fault @ (Fault::Address(_)
+                | Fault::NoSuchHost
                 | Fault::Far
                 | Fault::NoTls
                 | Fault::Tls(_)

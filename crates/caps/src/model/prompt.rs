@@ -8,8 +8,9 @@ use drawbridge_core::model::ChatMessage;
 const PER_MESSAGE: u64 = 8;
 /// Letters of one word that make a token at worst, in usual languages.
 const LETTERS_PER_TOKEN: u64 = 4;
-/// Two texts that have this many bytes in common are looked at as one repeating the other.
-const WINDOW: usize = 12;
+/// A text repeats another if it holds this many bytes of it, counted from a multiple of this number: so one that repeats twice as
+/// many is always found.
+const WINDOW: usize = 10;
 /// A short prompt counts as repeated when it stands in the text as it is, from this length.
 const SHORT: usize = 4;
 
