@@ -1,6 +1,9 @@
 //! The words of the command line.
 
 mod audit;
+mod devices;
+mod models;
+mod privacy;
 mod start;
 
 use std::path::PathBuf;
@@ -8,6 +11,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use audit::{AuditVerb, KeyArgs};
+#[cfg(test)]
+pub(crate) use devices::Bytes;
+pub(crate) use devices::{
+    DevicesVerb, EdgeName, FlowName, GpioVerb, Line, Named, Newline, ParityName, Pull, SerialLines, SerialOpen, SerialRead,
+    SerialVerb, SerialWrite, UsbControl, UsbData, UsbTransfer, UsbVerb,
+};
+pub(crate) use privacy::{PrivacyVerb, Switch};
+pub(crate) use models::{AddArgs, ModelsVerb};
 pub(crate) use start::{ShellChoice, StartArgs};
 
 /// Lets an AI agent work on this computer, on your terms.
@@ -85,6 +96,45 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         verb: PolicyVerb,
     },
+    /// Lists servers of local models, what they have, and who asked. Exit 3 when Drawbridge does not run
+    Models {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(subcommand)]
+        verb: Option<ModelsVerb>,
+    },
+    /// Lists serial ports, USB devices and GPIO chips, marks the shared ones, and shares them
+    Devices {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        #[command(subcommand)]
+        verb: Option<DevicesVerb>,
+    },
+    /// Uses a shared serial port through the running engine. Exit 3 when none runs
+    Serial {
+        #[command(subcommand)]
+        verb: SerialVerb,
+    },
+    /// Uses a shared USB device through the running engine. Exit 3 when none runs
+    Usb {
+        #[command(subcommand)]
+        verb: UsbVerb,
+    },
+    /// Uses a shared GPIO chip through the running engine. Exit 3 when none runs
+    Gpio {
+        #[command(subcommand)]
+        verb: GpioVerb,
+    },
+    /// In which chats contents of files stay on this computer, which files were asked about there, and keeping them here
+    Privacy {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(subcommand)]
+        verb: Option<PrivacyVerb>,
+    },
     /// The configuration in force
     Config {
         #[command(subcommand)]
@@ -124,7 +174,8 @@ pub(crate) enum Verb {
         #[arg(long)]
         print: bool,
     },
-    /// Runs a small platform on this computer to try Drawbridge with, and prints its address
+    /// Runs a small platform on this computer to try Drawbridge with, and a practice model beside it. Prints both addresses, the
+    /// platform's first
     Practice {
         /// Its port; the system chooses one without it
         #[arg(long, value_name = "P")]
@@ -328,4 +379,14 @@ pub(crate) enum ConfigVerb {
         #[arg(long)]
         origin: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_words_fit_together() {
+        super::Cli::command().debug_assert();
+    }
 }

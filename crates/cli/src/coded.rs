@@ -4,6 +4,8 @@ use std::fmt;
 
 /// A wrong command line, or no audit key.
 pub(crate) const USAGE: u8 = 2;
+/// No engine runs, and one is needed.
+pub(crate) const NO_ENGINE: u8 = 3;
 /// The platform's protocol ended it.
 pub(crate) const PROTOCOL: u8 = 76;
 /// Not signed in, or refused.

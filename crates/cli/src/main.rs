@@ -10,19 +10,25 @@ mod autostart;
 mod browser;
 mod coded;
 mod configuration;
+mod devices;
 mod diagnostics;
 mod doctor;
+mod gpio;
+mod models;
 mod out;
 mod packaging;
 mod place;
 mod policy;
 mod practice;
+mod privacy;
 mod running;
 mod secrets;
+mod serial;
 mod signals;
 mod start;
 mod status;
 mod stopped;
+mod usb;
 
 use std::process::ExitCode;
 
@@ -66,6 +72,12 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Verb::Secrets { verb } => block_on(secrets::run(verb)),
         Verb::Audit { verb } => block_on(audit::run(verb)),
         Verb::Policy { verb } => block_on(policy::run(verb)),
+        Verb::Models { json, verb } => block_on(models::run(verb, json)),
+        Verb::Devices { json, verb } => block_on(devices::run(verb, json)),
+        Verb::Serial { verb } => block_on(serial::run(verb)),
+        Verb::Usb { verb } => block_on(usb::run(verb)),
+        Verb::Gpio { verb } => block_on(gpio::run(verb)),
+        Verb::Privacy { json, verb } => block_on(privacy::run(verb, json)),
         Verb::Config { verb } => configuration::run(&verb),
         Verb::Diagnostics => block_on(diagnostics::run()),
         Verb::Doctor { json } => block_on(doctor::run(json)),

@@ -135,13 +135,8 @@ pub(crate) fn policy(place: &Place, loaded: &Loaded, stored: &PolicyState) -> Po
     options.overlay.over(stored, options.can_ask)
 }
 
-/// Nobody should believe that a power is on which is not.
+/// Nobody should believe that a switch does something which does nothing.
 fn tell_what_stays_off(config: &Config) {
-    for (wanted, what) in [(config.enable_local_llm, "ask the local model"), (config.enable_hardware, "use devices")] {
-        if wanted {
-            out::complain(&format!("this version cannot {what} yet, so that stays off"));
-        }
-    }
     if config.enable_clipboard_read_foreign && !config.enable_clipboard {
         out::complain("enable_clipboard_read_foreign does nothing while enable_clipboard is off");
     }

@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use drawbridge_core::{SessionId, SystemClock, escape_outside_text};
-use drawbridge_engine::view::{ChatView, LinkState, PromptDetail, UndoView};
+use anyhow::{Context as _, anyhow, bail};
+use drawbridge_core::hardware::DeviceId;
+use drawbridge_core::{Clock as _, SessionId, SystemClock, escape_outside_text};
+use drawbridge_engine::view::{ChatView, DeviceView, LinkState, PromptDetail, UndoView};
+use drawbridge_os::hardware::{id, port};
 use drawbridge_os::root::{Root, RootOptions};
+use drawbridge_policy::{MAX_DEVICES, PolicyState, SharedDevice};
 use drawbridge_store::bindings::{Attachment, Bindings};
 use drawbridge_store::settings::{self, Settings};
 use drawbridge_store::state_dir::Owner;
@@ -102,6 +105,75 @@ fn restore_one(place: &Place, undo: &UndoStore, number: u64, session: Option<&Se
     let options = RootOptions { protected, home: std::env::home_dir() };
     let restored = undo.restore(number, &|path| Root::open_with(Path::new(path), options.clone()))?;
     audit::note(place, session, "UNDO_RESTORED", facts([("number", number.into()), ("path", restored.path.into())]));
+    Ok(())
+}
+
+/// Returns the stored settings of the account of the next start.
+pub(crate) fn settings(place: &Place) -> (Settings, PolicyState) {
+    Settings::open_of(&place.folders.state, &accounts::kept_for(place).1)
+}
+
+pub(crate) fn share_device(place: &Place, _owner: &Owner, device: &DeviceView) -> anyhow::Result<()> {
+    let (settings, mut state) = settings(place);
+    let id = DeviceId::parse(&device.id)?;
+    if state.devices.contains_key(&id) {
+        return Ok(());
+    }
+    if !device.present {
+        bail!("{} is not there, so nothing was shared; plug it in first", device.id);
+    }
+    if state.devices.len() >= MAX_DEVICES {
+        bail!("{MAX_DEVICES} devices are shared, which is the most; take one back first");
+    }
+    let label = if device.description.is_empty() { &device.place } else { &device.description };
+    state.devices.insert(id, SharedDevice { label: label.clone(), at_ms: SystemClock.wall().0 });
+    settings.save(&state)?;
+    note_device(place, device, label, true);
+    Ok(())
+}
+
+pub(crate) fn unshare_device(place: &Place, _owner: &Owner, device: &DeviceView) -> anyhow::Result<()> {
+    let (settings, mut state) = settings(place);
+    if let Some(shared) = state.devices.remove(&DeviceId::parse(&device.id)?) {
+        settings.save(&state)?;
+        note_device(place, device, &shared.label, false);
+    }
+    Ok(())
+}
+
+fn note_device(place: &Place, device: &DeviceView, label: &str, shared: bool) {
+    let details = [("device", device.id.as_str().into()), ("label", label.into()), ("shared", shared.into())];
+    audit::note(place, None, "POLICY_CHANGED", facts(details));
+}
+
+pub(crate) fn add_port(place: &Place, _owner: &Owner, path: &str) -> anyhow::Result<()> {
+    if path.chars().any(char::is_control) || !Path::new(path).is_absolute() {
+        bail!("a serial port is named by its whole path, such as /dev/ttyUSB0; nothing was added");
+    }
+    let (settings, mut state) = settings(place);
+    if state.added_ports.iter().any(|added| added == path) {
+        return Ok(());
+    }
+    if state.added_ports.len() >= MAX_DEVICES {
+        bail!("{MAX_DEVICES} ports were added, which is the most; remove one first");
+    }
+    port::check(Path::new(path))
+        .map_err(|fault| anyhow!("nothing was added: {}", escape_outside_text(&fault.message)))?;
+    state.added_ports.push(path.to_owned());
+    settings.save(&state)?;
+    audit::note(place, None, "POLICY_CHANGED", facts([("port_added", path.into())]));
+    Ok(())
+}
+
+pub(crate) fn remove_port(place: &Place, _owner: &Owner, path: &str) -> anyhow::Result<()> {
+    let (settings, mut state) = settings(place);
+    if !state.added_ports.iter().any(|added| added == path) {
+        bail!("{} is not one of the ports that were added; `drawbridge devices` lists them", escape_outside_text(path));
+    }
+    state.added_ports.retain(|added| added != path);
+    state.devices.remove(&id::serial_of_path(path));
+    settings.save(&state)?;
+    audit::note(place, None, "POLICY_CHANGED", facts([("port_removed", path.into())]));
     Ok(())
 }
 

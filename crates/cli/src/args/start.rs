@@ -32,10 +32,10 @@ pub(crate) struct StartArgs {
     /// Lets agents also read what others put in the clipboard; with --enable-clipboard
     #[arg(long)]
     pub(crate) enable_clipboard_read_foreign: bool,
-    /// Lets agents ask the local model (not in this version)
+    /// Lets agents ask the models of this computer
     #[arg(long)]
     pub(crate) enable_local_llm: bool,
-    /// Lets agents use shared devices (not in this version)
+    /// Lets the devices that you shared be used
     #[arg(long)]
     pub(crate) enable_hardware: bool,
     /// Refused: recording is not offered

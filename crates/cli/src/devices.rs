@@ -1,0 +1,300 @@
+//! Devices: the list, what is shared, and finding one by what a person calls it. Using one is in [`crate::serial`], [`crate::usb`] and
+//! [`crate::gpio`]; it always goes through the running engine.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+use drawbridge_core::escape_outside_text;
+use drawbridge_core::hardware::DeviceKind;
+use drawbridge_engine::control::Client;
+use drawbridge_engine::device_act::{DeviceAct, DeviceResult};
+use drawbridge_engine::view::DeviceView;
+use drawbridge_engine::{Command, Reply, device_rows, devices_here};
+use drawbridge_policy::PolicyState;
+use drawbridge_store::config::{DeviceMatch, FlagOverrides};
+use drawbridge_store::settings::Settings;
+
+use crate::args::{DevicesVerb, Named};
+use crate::coded::{NO_ENGINE, coded};
+use crate::place::{Place, Reach, odd_answer};
+use crate::{accounts, configuration, out, stopped};
+
+/// A person may have to answer a question before an act begins.
+const QUESTION: Duration = Duration::from_secs(75);
+
+pub(crate) async fn run(verb: Option<DevicesVerb>, json: bool) -> anyhow::Result<u8> {
+    match verb {
+        None => list(json).await,
+        Some(DevicesVerb::Share { device }) => share(&device).await,
+        Some(DevicesVerb::Unshare { device }) => unshare(&device).await,
+        Some(DevicesVerb::AddPort { path }) => add_port(&path).await,
+        Some(DevicesVerb::RemovePort { path }) => remove_port(path).await,
+    }
+}
+
+async fn list(json: bool) -> anyhow::Result<u8> {
+    let place = Place::from_env()?;
+    let rows = match place.engine().await? {
+        Some(mut client) => rows(&mut client, true).await?,
+        None => {
+            let (name, configured) = (accounts::kept_for(&place).1, configured(&place)?);
+            rows_here(&Settings::peek_of(&place.folders.state, &name), &configured).await?
+        }
+    };
+    for row in &rows {
+        out::line(&if json { serde_json::to_string(row)? } else { in_words(row) })?;
+    }
+    if rows.is_empty() && !json {
+        out::complain("no serial port, USB device or GPIO chip was found");
+    }
+    Ok(0)
+}
+
+async fn share(device: &str) -> anyhow::Result<u8> {
+    let place = Place::from_env()?;
+    match place.reach().await? {
+        Reach::Running(mut client) => {
+            let id = find(&mut client, device).await?.id;
+            client.send(&Command::ShareDevice { id, shared: true }).await.map_err(in_window)?;
+        }
+        Reach::Stopped(owner) => {
+            let configured = configured(&place)?;
+            let (_, state) = stopped::settings(&place);
+            let rows = rows_here(&state, &configured).await?;
+            let row = one_of(&rows, device)?.clone();
+            stopped::share_device(&place, &owner, &row)?;
+        }
+    }
+    Ok(0)
+}
+
+async fn unshare(device: &str) -> anyhow::Result<u8> {
+    let place = Place::from_env()?;
+    match place.reach().await? {
+        Reach::Running(mut client) => {
+            let id = find(&mut client, device).await?.id;
+            client.send(&Command::ShareDevice { id, shared: false }).await?;
+        }
+        Reach::Stopped(owner) => {
+            let (_, state) = stopped::settings(&place);
+            let rows = rows_here(&state, &[]).await?;
+            let row = one_of(&rows, device)?.clone();
+            stopped::unshare_device(&place, &owner, &row)?;
+        }
+    }
+    Ok(0)
+}
+
+async fn add_port(path: &str) -> anyhow::Result<u8> {
+    let place = Place::from_env()?;
+    match place.reach().await? {
+        Reach::Running(mut client) => {
+            client.send(&Command::AddPort { path: path.to_owned() }).await.map_err(in_window)?;
+        }
+        Reach::Stopped(owner) => stopped::add_port(&place, &owner, path)?,
+    }
+    Ok(0)
+}
+
+async fn remove_port(path: String) -> anyhow::Result<u8> {
+    let place = Place::from_env()?;
+    match place.reach().await? {
+        Reach::Running(mut client) => drop(client.send(&Command::RemovePort { path }).await?),
+        Reach::Stopped(owner) => stopped::remove_port(&place, &owner, &path)?,
+    }
+    Ok(0)
+}
+
+/// Says what to do where the running engine leaves something to its window.
+fn in_window(error: drawbridge_engine::control::ControlError) -> anyhow::Error {
+    match error {
+        drawbridge_engine::control::ControlError::Refused(fault) if fault.code == "window_only" => anyhow!(
+            "Drawbridge is running, so this is done in its window. Where there is none, end it, or name the device in config.toml (share under [hardware]) and start it again"
+        ),
+        other => other.into(),
+    }
+}
+
+/// The engine behind the socket, and the device that a person means.
+pub(crate) struct Desk {
+    client: Client,
+    device: DeviceView,
+}
+
+impl Desk {
+    /// Finds a device of a kind. `None` when no engine runs, which is said.
+    ///
+    /// # Errors
+    /// When there is no such device, or several are meant.
+    pub(crate) async fn at(named: &Named, kind: DeviceKind) -> anyhow::Result<Self> {
+        let Some(mut client) = Place::from_env()?.engine().await? else {
+            let why = anyhow!("Drawbridge is not running, so nothing was done; start it with --enable-hardware first");
+            return Err(coded(NO_ENGINE, why));
+        };
+        let device = find(&mut client, &named.device).await?;
+        if device.kind != kind.name() {
+            bail!(
+                "{} is no {} device but a {} one",
+                shown(&named.device),
+                kind.name(),
+                escape_outside_text(&device.kind)
+            );
+        }
+        Ok(Self { client, device })
+    }
+
+    /// Uses it. `within` is how long the act itself may take.
+    ///
+    /// # Errors
+    /// Why it was refused or failed.
+    pub(crate) async fn act(&mut self, act: DeviceAct, within: Duration) -> anyhow::Result<DeviceResult> {
+        let command = Command::UseDevice { device: self.device.id.clone(), act };
+        match self.client.send_within(&command, within + QUESTION).await? {
+            Reply::Device { result } => Ok(result),
+            _ => Err(odd_answer()),
+        }
+    }
+}
+
+/// Finds a device, with another look when it is not in the list: it may have been plugged in this moment.
+async fn find(client: &mut Client, named: &str) -> anyhow::Result<DeviceView> {
+    let known = rows(client, false).await?;
+    if let Ok(row) = one_of(&known, named) {
+        return Ok(row.clone());
+    }
+    one_of(&rows(client, true).await?, named).cloned()
+}
+
+async fn rows(client: &mut Client, look: bool) -> anyhow::Result<Vec<DeviceView>> {
+    if look {
+        client.send(&Command::LookAtDevices).await?;
+    }
+    Ok(client.snapshot().await?.devices.devices)
+}
+
+/// The list while no engine runs.
+async fn rows_here(state: &PolicyState, configured: &[DeviceMatch]) -> anyhow::Result<Vec<DeviceView>> {
+    let mut state = state.clone();
+    state.added_ports.extend(configured.iter().filter_map(DeviceMatch::port).map(str::to_owned));
+    let configured = configured.to_vec();
+    let look = move || {
+        let found = devices_here(&state.added_ports);
+        device_rows(&found, &state, &configured)
+    };
+    Ok(tokio::task::spawn_blocking(look).await?)
+}
+
+fn configured(place: &Place) -> anyhow::Result<Vec<DeviceMatch>> {
+    Ok(configuration::load(place, FlagOverrides::default())?.config.hardware.share)
+}
+
+/// Finds what a person means: a whole name, a port or chip, or the beginning of one name alone.
+fn one_of<'a>(rows: &'a [DeviceView], named: &str) -> anyhow::Result<&'a DeviceView> {
+    let is_it = |row: &&DeviceView| row.id == named || row.place == named || row.added.as_deref() == Some(named);
+    if let Some(row) = rows.iter().find(is_it) {
+        return Ok(row);
+    }
+    let begins: Vec<&DeviceView> = rows.iter().filter(|row| !named.is_empty() && row.id.starts_with(named)).collect();
+    match begins.as_slice() {
+        [row] => Ok(row),
+        [] => bail!("there is no device {}; `drawbridge devices` lists them", shown(named)),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|row| row.id.as_str()).collect();
+            bail!("{} can mean several devices: {}", shown(named), ids.join(", "))
+        }
+    }
+}
+
+fn in_words(row: &DeviceView) -> String {
+    let shared = match (row.shared, row.from_config) {
+        (true, true) => "shared by the configuration",
+        (true, false) => "shared",
+        (false, _) => "not shared",
+    };
+    let away = if row.present { "" } else { ", not there" };
+    let held = row.held_by.as_ref().map(|by| {
+        let how = row.how.as_deref().unwrap_or_default();
+        format!(", open by {} ({})", escape_outside_text(by), escape_outside_text(how))
+    });
+    let words = [&row.place, &row.description].map(|text| escape_outside_text(text));
+    let words: Vec<String> = words.into_iter().filter(|text| !text.is_empty()).collect();
+    let head =
+        format!("{}  {shared}{away}{}  {}", escape_outside_text(&row.id), held.unwrap_or_default(), words.join("  "));
+    match &row.denied {
+        Some(why) => format!("{head}\n    {}", escape_outside_text(why)),
+        None => head,
+    }
+}
+
+/// Reads a file that goes out to a device, up to a bound.
+///
+/// # Errors
+/// When it cannot be read or holds more.
+pub(crate) fn whole_file(path: &Path, most: usize) -> anyhow::Result<Vec<u8>> {
+    use anyhow::Context as _;
+    use std::io::Read as _;
+    let cannot = || format!("{} cannot be read", path.display());
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).with_context(cannot)?;
+    file.take(most as u64 + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    if bytes.len() > most {
+        bail!("{} has more than {most} bytes, which is the most for one transfer", path.display());
+    }
+    Ok(bytes)
+}
+
+/// Writes bytes as digits.
+pub(crate) fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Seconds as whole milliseconds, for acts.
+pub(crate) fn ms(seconds: f64) -> u32 {
+    let ms = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_millis();
+    u32::try_from(ms).unwrap_or(u32::MAX)
+}
+
+fn shown(named: &str) -> String {
+    escape_outside_text(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: &str, place: &str) -> DeviceView {
+        DeviceView { id: id.to_owned(), place: place.to_owned(), present: true, ..DeviceView::default() }
+    }
+
+    #[test]
+    fn a_device_is_meant_by_its_name_its_place_or_a_beginning_of_its_own() {
+        let rows =
+            [row("serial-1a2b", "/dev/ttyUSB0"), row("serial-1c3d", "/dev/ttyUSB1"), row("serial-1", "/dev/ttyS0")];
+        let meant = |named: &str| one_of(&rows, named).map(|row| row.place.clone()).map_err(|fault| fault.to_string());
+
+        assert_eq!(meant("serial-1c3d").unwrap(), "/dev/ttyUSB1");
+        assert_eq!(meant("/dev/ttyUSB0").unwrap(), "/dev/ttyUSB0");
+        assert_eq!(meant("serial-1a").unwrap(), "/dev/ttyUSB0");
+        assert_eq!(meant("serial-1").unwrap(), "/dev/ttyS0", "a whole name comes before beginnings");
+        assert!(meant("serial-").unwrap_err().contains("serial-1a2b, serial-1c3d"));
+        assert!(meant("usb-").unwrap_err().contains("there is no device usb-"));
+        assert!(meant("").is_err());
+    }
+
+    #[test]
+    fn the_list_says_what_is_shared_there_and_open() {
+        let shared = DeviceView {
+            shared: true,
+            held_by: Some("cli".to_owned()),
+            how: Some("9600 8N1".to_owned()),
+            description: "Board".to_owned(),
+            ..row("serial-1", "/dev/ttyUSB0")
+        };
+        assert_eq!(in_words(&shared), "serial-1  shared, open by cli (9600 8N1)  /dev/ttyUSB0  Board");
+        let denied = DeviceView { denied: Some("join the group dialout".to_owned()), ..row("serial-2", "/dev/ttyS0") };
+        assert_eq!(in_words(&denied), "serial-2  not shared  /dev/ttyS0\n    join the group dialout");
+        let away = DeviceView { present: false, shared: true, from_config: true, ..row("usb-1", "") };
+        assert_eq!(in_words(&away), "usb-1  shared by the configuration, not there  ");
+    }
+}

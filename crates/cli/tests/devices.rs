@@ -1,0 +1,235 @@
+//! `devices`, `serial`, `usb` and `gpio` with the real binary: a pair of pseudo-terminals stands for a port and what is behind it.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+mod rig;
+
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use drawbridge_testkit::pair::PtyPair;
+use rig::{Rig, Started, finish, said, text, within};
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+
+/// A headless engine whose configuration shares a port.
+async fn sharing(port: &Path) -> (Rig, Started) {
+    let rig = Rig::signed_in().await;
+    rig.configure(&format!("enable_hardware = true\n[hardware]\nshare = [{port:?}]"));
+    let started = rig.start(&[]).await;
+    (rig, started)
+}
+
+async fn with_input(rig: &Rig, words: &[&str], input: &[u8]) -> Output {
+    let mut command = rig.command(words);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input).await.unwrap();
+    drop(stdin);
+    within(child.wait_with_output()).await.unwrap()
+}
+
+fn records<'a>(audit: &'a [Value], op: &str) -> Vec<&'a Value> {
+    audit.iter().filter(|record| record["op"] == op).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_port_is_opened_written_read_and_closed_with_its_records() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+
+    rig.expect(0, &["serial", "open", &port, "--baud", "9600"]).await;
+    rig.expect(0, &["serial", "write", &port, "PIN 4711", "--newline", "crlf"]).await;
+    assert_eq!(pair.receive(10).unwrap(), b"PIN 4711\r\n");
+    rig.expect(0, &["serial", "write", &port, "--hex", "00 ff:1b"]).await;
+    assert_eq!(pair.receive(3).unwrap(), [0x00, 0xff, 0x1b]);
+    let output = with_input(&rig, &["serial", "write", &port, "-"], b"from a pipe").await;
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(pair.receive(11).unwrap(), b"from a pipe");
+    let file = rig.home().join("program.gcode");
+    std::fs::write(&file, "G28\n".repeat(5000)).unwrap();
+    let path = file.to_str().unwrap();
+    let words = ["serial", "write", &port, "--file", path];
+    let (wrote, came) = tokio::join!(rig.run(&words), async {
+        tokio::task::spawn_blocking(move || (pair.receive(20_000).unwrap(), pair)).await.unwrap()
+    });
+    assert!(wrote.status.success(), "{}", said(&wrote));
+    let (came, mut pair) = came;
+    assert_eq!(came, "G28\n".repeat(5000).into_bytes());
+
+    pair.send(b"ok 0815\nT:20 \x1b[2J\xff\n").unwrap();
+    assert_eq!(rig.expect(0, &["serial", "read", &port, "--until", "\n"]).await, "ok 0815\n");
+    let rest = rig.run(&["serial", "read", &port, "--length", "11"]).await;
+    assert_eq!(rest.stdout, b"T:20 \x1b[2J\xff\n", "a pipe gets the bytes as they are");
+    pair.send(b"abc").unwrap();
+    assert_eq!(rig.expect(0, &["serial", "read", &port, "--length", "3", "--hex"]).await, "616263\n");
+    pair.send(b"end!").unwrap();
+    let json = rig.expect(0, &["serial", "read", &port, "--until-hex", "21", "--json"]).await;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((text(&json["data"]), text(&json["ended"])), ("ZW5kIQ==".to_owned(), "pattern".to_owned()));
+    let late = rig.run(&["serial", "read", &port, "--until", "x", "--timeout", "0"]).await;
+    assert_eq!((late.status.code(), said(&late).contains("did not come")), (Some(1), true));
+    rig.expect(0, &["serial", "close", &port]).await;
+    let closed = rig.run(&["serial", "read", &port]).await;
+    assert_eq!(closed.status.code(), Some(1));
+
+    let audit = rig.audit();
+    for (op, count) in [("HARDWARE_SERIAL_OPEN", 1), ("HARDWARE_SERIAL_CLOSE", 1), ("HARDWARE_SERIAL_READ", 6)] {
+        assert_eq!(records(&audit, op).len(), count, "{op}");
+    }
+    let opened = records(&audit, "HARDWARE_SERIAL_OPEN")[0];
+    assert_eq!((&opened["details"]["settings"], &opened["session_id"]), (&"9600 8N1".into(), &"-".into()));
+    let sizes: Vec<u64> = records(&audit, "HARDWARE_SERIAL_WRITE")
+        .iter()
+        .map(|record| record["details"]["size_bytes"].as_u64().unwrap())
+        .collect();
+    assert_eq!(sizes, [10, 3, 11, 16_384, 3616]);
+    let shown: Value =
+        serde_json::from_str(&rig.expect(0, &["audit", "show", &opened["seq"].to_string()]).await).unwrap();
+    assert_eq!(shown["op"], "HARDWARE_SERIAL_OPEN");
+    let tail = rig.expect(0, &["audit", "tail", "-n", "3", "--no-follow"]).await;
+    assert!(tail.contains("HARDWARE_SERIAL_CLOSE") && tail.contains("HARDWARE_SERIAL_READ"), "{tail}");
+    assert_eq!(started.stop().await, Some(0));
+    rig.expect(0, &["audit", "verify"]).await;
+    rig.assert_nothing_in_clear(&["4711", "0815", "from a pipe", "G28"], b"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_is_given_up_ends_and_loses_nothing() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+    rig.expect(0, &["serial", "open", &port]).await;
+
+    let mut child = rig.command(&["serial", "read", &port, "--until", "done\n", "--timeout", "60"]).spawn().unwrap();
+    pair.send(b"half ").unwrap();
+    until_running(&rig, 1).await;
+    let id = child.id().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert!(!within(child.wait()).await.unwrap().success());
+    until_running(&rig, 0).await;
+
+    pair.send(b"done\n").unwrap();
+    assert_eq!(rig.expect(0, &["serial", "read", &port, "--until", "done\n"]).await, "half done\n");
+    let audit = rig.audit();
+    let reads = records(&audit, "HARDWARE_SERIAL_READ");
+    let ok: Vec<&Value> = reads.iter().map(|record| &record["result"]["ok"]).collect();
+    assert_eq!(ok, [&Value::Bool(false), &Value::Bool(true)]);
+    assert_eq!(started.stop().await, Some(0));
+}
+
+/// Waits until so many acts on devices run.
+async fn until_running(rig: &Rig, wanted: u64) {
+    let running = async {
+        loop {
+            let status: Value = serde_json::from_str(&rig.expect(0, &["status", "--json"]).await).unwrap();
+            let powers = status["powers"].as_array().unwrap();
+            let hardware = powers.iter().find(|power| power["power"] == "hardware").unwrap();
+            if hardware["running"] == wanted {
+                return;
+            }
+        }
+    };
+    within(running).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_tells_what_is_shared_and_the_window_alone_shares_more() {
+    let pair = PtyPair::start().unwrap();
+    let other = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap();
+    rig.expect(0, &["serial", "open", port]).await;
+
+    let listed = rig.expect(0, &["devices", "--json"]).await;
+    let rows: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let row = rows.iter().find(|row| row["place"] == port).unwrap();
+    assert_eq!((&row["shared"], &row["from_config"], &row["held_by"]), (&true.into(), &true.into(), &"cli".into()));
+    let words = rig.expect(0, &["devices"]).await;
+    assert!(words.contains("shared by the configuration, open by cli (115200 8N1"), "{words}");
+    let id = text(&row["id"]);
+    rig.expect(0, &["serial", "close", &id[..id.len() - 2]]).await;
+
+    for words in [&["devices", "share", &id][..], &["devices", "add-port", other.port().to_str().unwrap()]] {
+        let refused = rig.run(words).await;
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(said(&refused).contains("its window") && said(&refused).contains("[hardware]"), "{}", said(&refused));
+    }
+    let refused = rig.run(&["devices", "unshare", &id]).await;
+    assert!(said(&refused).contains("configuration shares"), "{}", said(&refused));
+    for words in [
+        &["serial", "open", "serial-nothing"][..],
+        &["serial", "open", "/dev/null"],
+        &["usb", "describe", &id],
+        &["gpio", "read", &id, "4"],
+        &["devices", "remove-port", "/dev/ttyS99"],
+        &["serial", "write", &id, "not open"],
+    ] {
+        let refused = rig.run(words).await;
+        assert_eq!(refused.status.code(), Some(1), "{words:?}");
+        assert!(!said(&refused).is_empty());
+    }
+    assert_eq!(started.stop().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_an_engine_the_stored_list_is_edited_and_nothing_is_used() {
+    let mut pair = PtyPair::start().unwrap();
+    let rig = Rig::signed_in().await;
+    let port = pair.port().to_str().unwrap().to_owned();
+
+    for words in [&["serial", "open", &port][..], &["usb", "describe", "usb-1"], &["gpio", "read", "gpio-1", "4"]] {
+        let refused = rig.run(words).await;
+        assert_eq!(refused.status.code(), Some(3), "{words:?}: {}", said(&refused));
+    }
+    rig.expect(1, &["devices", "add-port", "/dev/null"]).await;
+    rig.expect(1, &["devices", "share", &port]).await;
+    rig.expect(0, &["devices", "add-port", &port]).await;
+    rig.expect(0, &["devices", "share", &port]).await;
+    assert!(rig.expect(0, &["devices"]).await.contains(&format!("shared  {port}")));
+
+    let started = rig.start(&["--enable-hardware"]).await;
+    rig.expect(0, &["serial", "open", &port]).await;
+    rig.expect(0, &["serial", "write", &port, "hello"]).await;
+    assert_eq!(pair.receive(5).unwrap(), b"hello");
+    rig.expect(0, &["devices", "unshare", &port]).await;
+    let refused = rig.run(&["serial", "open", &port]).await;
+    assert!(said(&refused).contains("is shared"), "{}", said(&refused));
+    assert_eq!(started.stop().await, Some(0));
+
+    rig.expect(0, &["devices", "remove-port", &port]).await;
+    assert!(!rig.expect(0, &["devices"]).await.contains(&port));
+    let changes = records(&rig.audit(), "POLICY_CHANGED").len();
+    assert_eq!(changes, 2, "taken back while it ran, and the port removed after");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_words_do_nothing() {
+    let rig = Rig::new().await;
+    for words in [
+        &["serial", "write", "serial-1"][..],
+        &["serial", "write", "serial-1", "text", "--hex", "00"],
+        &["serial", "write", "serial-1", "--hex", "0g"],
+        &["serial", "write", "serial-1", "--hex", "000"],
+        &["serial", "open", "serial-1", "--baud", "10"],
+        &["serial", "open", "serial-1", "--parity", "mark"],
+        &["serial", "read", "serial-1", "--until", "a", "--until-hex", "61"],
+        &["serial", "read", "serial-1", "--length", "0"],
+        &["serial", "read", "serial-1", "--timeout", "61"],
+        &["serial", "lines", "serial-1", "--dtr", "maybe"],
+        &["usb", "control", "usb-1", "--request", "1"],
+        &["usb", "control", "usb-1", "--request-type", "0x1C0", "--request", "1"],
+        &["usb", "transfer", "usb-1", "--endpoint", "0x81", "--hex", "00"],
+        &["usb", "transfer", "usb-1", "--endpoint", "0x02", "--in", "4"],
+        &["gpio", "write", "gpio-1", "4", "2"],
+        &["gpio", "watch", "gpio-1", "4", "--edge", "sideways"],
+        &["devices", "share"],
+    ] {
+        rig.expect(2, words).await;
+    }
+    assert!(!rig.state().exists(), "nothing was made");
+    let help = finish(rig.command(&["serial", "read", "--help"])).await;
+    assert!(String::from_utf8(help.stdout).unwrap().contains("What comes after a pattern"));
+}
