@@ -188,6 +188,7 @@ it('says which files were asked about and how often', async () => {
 it('warns of what can still show contents in a private chat, and switches it off there alone', async () => {
   const page = render(Chats, chats({ on: true, own: true }));
   expect(screen.getByText('Commands and Clipboard can still show contents of files in this private chat.')).toBeTruthy();
+  button(/^Switch off in this chat/).focus();
   await fireEvent.click(button(/^Switch off in this chat/));
   await vi.waitFor(() =>
     expect(sent).toEqual([
@@ -197,6 +198,7 @@ it('warns of what can still show contents in a private chat, and switches it off
   );
   await page.rerender(chats({ on: true, own: true }, { modes: [{ power: 'shell', mode: 'off' }, { power: 'clipboard', mode: 'off' }] }));
   expect(screen.queryByText(/can still show contents/)).toBeNull();
+  await vi.waitFor(() => expect(document.activeElement).toBe(button(/^What changed/)));
   await page.rerender(chats({ on: false }));
   expect(screen.queryByText(/can still show contents/)).toBeNull();
 });

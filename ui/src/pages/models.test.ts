@@ -79,7 +79,8 @@ it('adds a server of another computer only after saying that prompts would leave
   expect(screen.getByText(/Prompts would leave this computer: box\.example:11434 .* not encrypted/)).toBeTruthy();
   expect(document.activeElement).toBe(button('Do not add it'));
   await fireEvent.click(button('Do not add it'));
-  expect([sent, screen.queryByRole('alertdialog')]).toEqual([[], null]);
+  await settle();
+  expect([sent, screen.queryByRole('alertdialog'), document.activeElement]).toEqual([[], null, screen.getByLabelText('Address')]);
 
   await type('Address', 'https://box.example');
   await fireEvent.click(button('Add'));
@@ -182,6 +183,8 @@ it('shows a few models at first and all of them when asked', async () => {
   expect(list.getAllByRole('listitem').length).toBe(6);
   await fireEvent.click(button('Show all 9'));
   expect(list.getAllByRole('listitem').length).toBe(9);
+  await settle();
+  expect(document.activeElement).toBe(screen.getByRole('list', { name: 'Models of Ollama' }));
 });
 
 it('asks a model, shows the answer as it comes and stops looking once it has ended', async () => {
