@@ -7,6 +7,7 @@
 mod pace;
 mod person;
 pub(crate) mod servers;
+mod tls;
 pub(crate) mod trials;
 mod uses;
 
@@ -21,6 +22,7 @@ use drawbridge_policy::{ModelServer, PolicyState};
 use tokio::sync::{Notify, watch};
 
 use crate::board::Board;
+use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::view::{AskedFileView, ChatPrivacyView, ModelServerView, ModelView, ModelsView};
 
@@ -28,12 +30,16 @@ use pace::Pace;
 pub use person::{add_server, checked_server, configured_servers, remove_server};
 pub use servers::ConfiguredModels;
 use servers::Entry;
+use tls::Trusted;
 use trials::Trials;
 pub(crate) use uses::Asked;
 use uses::Uses;
 
 /// A HELLO waits so long for servers to tell what they have.
 const PATIENCE: Duration = Duration::from_millis(400);
+
+/// How often a first look is looked at.
+const FIRST_WORDS: Duration = Duration::from_millis(5);
 
 /// The local model. One for the whole engine.
 pub(crate) struct Models {
@@ -72,11 +78,13 @@ impl Models {
     /// Asks nobody yet.
     pub(crate) fn new(
         configured: &ConfiguredModels,
+        net: NetConfig,
         policy: Arc<PolicyCell>,
         board: Arc<Board>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         let model = Model::new(clock.clone());
+        model.set_tls(Arc::new(Trusted(net)));
         Arc::new(Self {
             privacy: Privacy::new(model.clone(), clock.clone()),
             model,
@@ -139,8 +147,26 @@ impl Models {
             }
             self.look_later();
         }
-        if pace.is_worth_waiting() && tokio::time::timeout(PATIENCE, looks.changed()).await.is_err() {
+        if !pace.is_worth_waiting() {
+            return;
+        }
+        let told = async {
+            tokio::select! {
+                _ = looks.changed() => {}
+                () = self.first_words(), if pace.is_first() => {}
+            }
+        };
+        if tokio::time::timeout(PATIENCE, told).await.is_err() {
             tracing::info!("a server of local models did not tell in time what it has");
+        }
+    }
+
+    /// Waits until every server has said what it has or failed. HELLO needs names, and no details of models, which come after them.
+    async fn first_words(&self) {
+        let has_told =
+            |server: &ServerState| server.trouble.is_some() || server.name.is_some() || !server.models.is_empty();
+        while !self.model.servers().iter().all(has_told) {
+            tokio::time::sleep(FIRST_WORDS).await;
         }
     }
 
@@ -228,8 +254,9 @@ impl Models {
                 self.board.touch();
             }
             Err(OpError::ModelNotAvailable { .. } | OpError::ModelFailed { .. }) => {
-                self.tell_if_changed();
+                // A model that nobody ever offered is the peer's fault and says nothing of the servers.
                 let known = self.said(&asked.model) || self.model.offered().contains(&asked.model);
+                self.tell_if_changed();
                 let now = self.clock.now();
                 if known && self.looking().pace.is_worth(now) {
                     self.look_later();
@@ -299,9 +326,14 @@ impl Models {
 }
 
 /// Asks every server once, for the check-up while no engine runs.
-pub(crate) async fn look_once(configured: &ConfiguredModels, state: &PolicyState) -> Vec<ModelServerView> {
+pub(crate) async fn look_once(
+    configured: &ConfiguredModels,
+    net: NetConfig,
+    state: &PolicyState,
+) -> Vec<ModelServerView> {
     let entries = servers::all(&servers::of_config(configured), state);
     let model = Model::new(Arc::new(SystemClock));
+    model.set_tls(Arc::new(Trusted(net)));
     let usable = entries.iter().filter(|entry| entry.refused.is_none());
     model.set_servers(usable.map(|entry| entry.server.clone()).collect());
     model.look().await;

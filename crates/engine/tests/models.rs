@@ -618,3 +618,59 @@ async fn the_end_of_the_engine_ends_what_is_asked() {
     engine.stop();
     engine.wait().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_elsewhere_speaks_tls_and_is_asked_only_where_it_is_trusted() {
+    use drawbridge_engine::net::NetSettings;
+    use drawbridge_testkit::tls::TlsFront;
+
+    let pem = |name: &str| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name);
+    let server = ollama(&["a:1b"]).await;
+    let waiting = TlsFront::bind().await.unwrap();
+    let url = format!("https://localhost:{}", waiting.port().unwrap());
+    let _front = waiting.lead_to(server.port(), &pem("platform.pem"), &pem("platform.key")).unwrap();
+    let mut wish = Wish::headless().with(Power::LocalModel, PowerMode::Allowed);
+    wish.models = ConfiguredModels { far: vec![url.clone()], ..ConfiguredModels::default() };
+    let mut rig = rig_of(wish).await;
+
+    let distrusted = rig.until(|picture| server_views(picture)[0].trouble.is_some()).await;
+    assert!(server_views(&distrusted)[0].trouble.as_ref().unwrap().contains("unknown issuer"), "{distrusted:?}");
+    assert_eq!(server.requests(), []);
+
+    rig.stop().await;
+    rig.options_mut().net = NetSettings { extra_roots: Some(pem("root.pem")), ..NetSettings::default() };
+    rig.start_again().await;
+    let trusted = rig.until(|picture| server_views(picture)[0].answers).await;
+    assert_eq!(server_views(&trusted)[0].models[0].name, "a:1b");
+    let id = try_model(&rig, "a:1b", "hello").await.unwrap();
+    assert_eq!(until_trial(&rig, id, |now| now.state != "running").await.state, "done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_went_without_a_word_is_noticed_by_the_next_question() {
+    let server = ollama(&["a:1b"]).await;
+    let rig = rig_with(&server, PowerMode::Allowed).await;
+    let (chat, _) = rig.chat_in("project").await;
+    let scope = Scope::Data(chat.clone());
+    assert!(offers_models(&hello_of(&rig, &scope)));
+    // A look that is younger than two seconds is not repeated for one failure; the real clock decides here.
+    let after = rig.script.frames(0).last().unwrap().n;
+    drop(server);
+
+    let gone = |frame: &FrameRecord| {
+        frame.kind == "HELLO" && frame.scope == scope && frame.text.contains("\"local_llm_models\":[]")
+    };
+    let noticed = rig.script.frame(after, gone);
+    let asking = async {
+        loop {
+            match rig.ask(&chat, "LOCAL_LLM_COMPLETION", ask_for("a:1b", false)).await {
+                Err(Failure::Refused { reply }) if reply.payload["code"] == "LOCAL_LLM_FAILED" => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                other => break other,
+            }
+        }
+    };
+    let (hello, _) = tokio::join!(noticed, asking);
+    assert!(!hello.text.contains("\"local_llm\""), "{}", hello.text);
+}

@@ -7,6 +7,7 @@ use super::door::Door;
 use super::{Finding, FindingState, Input, words};
 use crate::managed;
 use crate::models::{ConfiguredModels, look_once};
+use crate::net::{NetConfig, NetSettings};
 use crate::view::{ModelServerView, Snapshot};
 
 const CHECK: &str = "local_model_server";
@@ -38,7 +39,10 @@ async fn of_next_start(input: &Input) -> Vec<ModelServerView> {
     if !state.offers(Power::LocalModel) {
         return Vec::new();
     }
-    look_once(&ConfiguredModels::of(&config), &state).await
+    // A network that cannot be used as it is configured is a finding of its own.
+    let trust = NetSettings { extra_roots: config.tls.extra_roots.clone(), ..NetSettings::default() };
+    let net = NetConfig::new(&trust).unwrap_or_else(|_| NetConfig::direct());
+    look_once(&ConfiguredModels::of(&config), net, &state).await
 }
 
 fn findings(servers: &[ModelServerView]) -> Vec<Finding> {

@@ -107,7 +107,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         id: chosen.id.clone(),
         platform: chosen.platform.clone(),
         client_id: chosen.client_id.clone(),
-        net,
+        net: net.clone(),
         vault: Arc::new(chosen.vault(opened.secrets.clone(), &options.folders.state)),
         clock: clock.clone(),
     })
@@ -159,7 +159,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         board.clone(),
         clock.clone(),
     );
-    let models = Models::new(&options.models, policy.clone(), board.clone(), clock.clone());
+    let models = Models::new(&options.models, net.clone(), policy.clone(), board.clone(), clock.clone());
     let devices = Devices::new(policy.clone(), board.clone(), clock.clone(), options.overlay.devices.clone());
     if options.headless {
         preflight(&screen, &policy.get(), &journal).await?;

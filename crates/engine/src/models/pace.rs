@@ -34,6 +34,11 @@ impl Pace {
         self.last.is_none_or(|last| now.saturating_duration_since(last) >= wait)
     }
 
+    /// Tells whether nobody has looked at these servers yet.
+    pub(super) const fn is_first(&self) -> bool {
+        self.last.is_none()
+    }
+
     /// Tells whether a failed request is worth another look.
     pub(super) fn is_worth(&self, now: Instant) -> bool {
         self.last.is_none_or(|last| now.saturating_duration_since(last) >= AFTER_A_FAULT)
@@ -54,7 +59,7 @@ mod tests {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let mut pace = Pace::default();
-        assert!(pace.is_due(start) && pace.is_worth(start) && pace.is_worth_waiting());
+        assert!(pace.is_due(start) && pace.is_worth(start) && pace.is_worth_waiting() && pace.is_first());
 
         pace.looked(start, true, false);
         assert!(!pace.is_due(after(54)) && pace.is_due(after(55)));

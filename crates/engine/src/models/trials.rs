@@ -131,7 +131,8 @@ fn problem(error: &OpError) -> String {
         return "The question for your yes was not answered in time. Try again.".to_owned();
     }
     if matches!(error, OpError::NoUi { .. }) {
-        let why = "The power of the local model asks each time, and nobody can be asked here. Allow it, then try again.";
+        let why =
+            "The power of the local model asks each time, and nobody can be asked here. Allow it, then try again.";
         return why.to_owned();
     }
     sentence(&escape_outside_text(&error.to_string()))
