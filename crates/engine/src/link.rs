@@ -5,6 +5,7 @@
 
 mod connection;
 mod farewell;
+mod waiting;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -21,6 +21,7 @@ use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_util::sync::CancellationToken;
 
 use super::farewell::farewell;
+use super::waiting::{Waiting, left_to_say};
 use super::{LinkStatus, Order, Purpose, Shared, show, sleep_until};
 use crate::dial::Socket;
 use crate::dispatcher::Job;
@@ -106,7 +107,7 @@ struct Connection {
     socket: Socket,
     /// Frames that wait for the socket. Bounded: at most one reply for each slot, the machine's own few frames, and what the
     /// frames that were read are answered with ([`MOST_WAITING`]).
-    out: VecDeque<Message>,
+    out: VecDeque<Waiting>,
     flushing: bool,
     close: Option<(u16, String)>,
     /// The peer's close frame was read: all that may follow is the answer to it.
@@ -159,12 +160,14 @@ impl Connection {
                 Woken::Done(id, reply) => {
                     // All parts that came before the end stand before it.
                     while let Ok((of, piece)) = self.pieces.try_recv() {
-                        let effects = self.machine.on_piece(&of, &piece, wall);
-                        self.apply(effects, dialer);
+                        self.on_part(&of, &piece);
                     }
                     self.on_done(&id, reply)
                 }
-                Woken::Part(id, piece) => self.machine.on_piece(&id, &piece, wall),
+                Woken::Part(id, piece) => {
+                    self.on_part(&id, &piece);
+                    Vec::new()
+                }
                 Woken::Order(Order::Renew) => {
                     self.renew = true;
                     Vec::new()
@@ -258,6 +261,19 @@ impl Connection {
         self.machine.on_closed(None, &fault.to_string(), self.now())
     }
 
+    /// A part of an answer is to go out. It has no other effect than frames.
+    fn on_part(&mut self, id: &RequestId, piece: &Piece) {
+        for effect in self.machine.on_piece(id, piece, self.wall()) {
+            if let Effect::Send(text) = effect {
+                self.out.push_back(Waiting { message: Message::text(text), part_of: Some(id.clone()) });
+            }
+        }
+    }
+
+    fn send(&mut self, message: Message) {
+        self.out.push_back(Waiting { message, part_of: None });
+    }
+
     fn on_done(&mut self, id: &RequestId, reply: Option<Reply>) -> Vec<Effect> {
         self.running.remove(id);
         self.setup.status.active(self.now());
@@ -271,7 +287,7 @@ impl Connection {
     fn apply(&mut self, effects: Vec<Effect>, dialer: &mut Dialer) {
         for effect in effects {
             match effect {
-                Effect::Send(text) => self.out.push_back(Message::text(text)),
+                Effect::Send(text) => self.send(Message::text(text)),
                 Effect::Refused { id, op, code } => {
                     self.setup.shared.dispatcher.record_refusal(self.setup.chat(), &id, op, code.as_str());
                 }
@@ -282,7 +298,7 @@ impl Connection {
                     }
                 }
                 Effect::Ready(negotiated) => self.ready(&negotiated, dialer),
-                Effect::WsPing => self.out.push_back(Message::Ping(Vec::new().into())),
+                Effect::WsPing => self.send(Message::Ping(Vec::new().into())),
                 Effect::Close { code, reason } => self.close = Some((code, reason)),
                 Effect::Ended(end) => self.end = Some(end),
                 Effect::Note(note) => log(&note),
@@ -346,7 +362,8 @@ impl Connection {
     async fn finish(&mut self) {
         let (code, reason) = self.close.take().unwrap_or((1000, String::new()));
         self.all.cancel();
-        let goodbye = farewell(&mut self.socket, &mut self.out, (code, reason), self.closed_by_peer);
+        let mut left = left_to_say(&mut self.out, |id| self.running.contains_key(id));
+        let goodbye = farewell(&mut self.socket, &mut left, (code, reason), self.closed_by_peer);
         // What is held down is not held for as long as a goodbye takes.
         let (said, ()) = tokio::join!(tokio::time::timeout(CLOSE_WAIT, goodbye), self.setup.let_go());
         match said {
@@ -403,7 +420,7 @@ impl Setup {
 /// Hands waiting frames to the socket and flushes. Ready when all are out, or with the fault.
 fn poll_write(
     socket: &mut Socket,
-    out: &mut VecDeque<Message>,
+    out: &mut VecDeque<Waiting>,
     flushing: &mut bool,
     cx: &mut std::task::Context<'_>,
 ) -> std::task::Poll<Result<(), WsError>> {
@@ -414,7 +431,7 @@ fn poll_write(
             Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault)),
             Poll::Pending => return Poll::Pending,
         }
-        if let Some(message) = out.pop_front() {
+        if let Some(Waiting { message, .. }) = out.pop_front() {
             *flushing = true;
             if let Err(fault) = Pin::new(&mut *socket).start_send(message) {
                 return Poll::Ready(Err(fault));
