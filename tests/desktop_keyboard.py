@@ -41,6 +41,11 @@ class Keyboard:
         """Presses a key that may take the page away."""
         self.run("key", "--clearmodifiers", key)
 
+    def type(self, selector, text):
+        """Types into what has the focus."""
+        self.run("type", "--clearmodifiers", text)
+        until(f"{text} in {selector}", lambda: self.window.script(f"return document.querySelector({selector!r}).value") == text)
+
     def at(self, selector):
         return self.window.script(f"return document.activeElement.matches({selector!r})")
 
@@ -131,6 +136,7 @@ def story(window, keys, platform, folder):
     platform.offers(machine, "shell")
     commands(window, keys, platform, chat)
     taken_back(window, keys, platform, chat, folder)
+    models_and_devices(window, keys)
 
     keys.use("#raise")
     window.sees("Nothing can act")
@@ -181,6 +187,42 @@ def commands(window, keys, platform, chat):
         until("the answer", ran.done, 60)
     assert "figures.csv" in str(ran.result()), ran.result()
     keys.focused("Drawbridge")
+
+
+def models_and_devices(window, keys):
+    """What widens asks first, with the focus on the harmless answer; a form can be given up and comes back to where it began."""
+    keys.page("models")
+    keys.use("#power-local_model-ask_each_time", "space")
+    until("the power is on", lambda: window.script("return document.querySelector('#power-local_model-ask_each_time').ariaPressed") == "true")
+    keys.use("#models-add")
+    until("the address has the focus", lambda: keys.at("#server-address"))
+    keys.type("#server-address", "box.example:11434")
+    keys.press("Return")
+    window.sees("Prompts would leave this computer: box.example:11434")
+    until("the harmless answer has the focus", lambda: keys.at(".confirm button"))
+    keys.press("Return")
+    until("the address has the focus again", lambda: keys.at("#server-address"))
+    keys.send("Escape")
+    until("the focus is where it was", lambda: keys.at("#models-add"))
+    assert "box.example" not in str(window.invoke("snapshot", {})["models"])
+    keys.use("#privacy-all", "space")
+    until("contents stay here", lambda: window.invoke("snapshot", {})["models"]["private_all"])
+    keys.use("#privacy-all", "space")
+    until("the harmless answer has the focus", lambda: keys.at(".confirm button"))
+    keys.to(".confirm button:last-child")
+    keys.press("Return")
+    until("contents may go out", lambda: not window.invoke("snapshot", {})["models"]["private_all"])
+    keys.page("devices")
+    keys.use("#devices-look")
+    until("they were looked for", lambda: window.invoke("snapshot", {})["devices"]["looked"])
+    keys.use("#port-add")
+    until("the path has the focus", lambda: keys.at("#port-path"))
+    keys.type("#port-path", "/etc/passwd")
+    keys.press("Return")
+    until("why that is no port", lambda: window.script("return document.querySelector('#port-wrong')?.textContent"))
+    until("the path has the focus still", lambda: keys.at("#port-path"))
+    keys.send("Escape")
+    until("the focus is where it was", lambda: keys.at("#port-add"))
 
 
 def taken_back(window, keys, platform, chat, folder):
