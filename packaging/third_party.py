@@ -12,6 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXTS = re.compile(r"^(licen[cs]e|copying|notice|unlicense)", re.I)
 # What vite puts into the page. Everything else in ui/node_modules only builds it.
 PAGE = ("svelte", "@tauri-apps/api")
+# Crates that hold the source of another work and build it in: its name, its licence, its folder there.
+WITHIN = {"libusb1-sys": ("libusb, built in from the source within libusb1-sys", "LGPL-2.1-or-later", "libusb")}
 
 
 def linked():
@@ -51,6 +53,13 @@ def main():
         rows.append(f"{name} {version}: {licence or 'see its text'}")
         for text in texts(folder):
             users.setdefault(text, []).append(f"{name} {version}")
+        if name in WITHIN:
+            work, terms, place = WITHIN[name]
+            rows.append(f"{work} {version}: {terms}")
+            its_texts = texts(folder / place)
+            assert its_texts, f"{work} has no licence text"
+            for text in its_texts:
+                users.setdefault(text, []).append(work)
     print("Drawbridge holds these works of others, under these licences:\n")
     print("\n".join(rows))
     for text, names in sorted(users.items(), key=lambda one: one[1]):

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  build-essential pkg-config libwebkit2gtk-4.1-dev librsvg2-dev libudev-dev libusb-1.0-0-dev
+  build-essential pkg-config libwebkit2gtk-4.1-dev librsvg2-dev
   bubblewrap adwaita-icon-theme hicolor-icon-theme fonts-dejavu-core
 )
 # Whoever only wants to run it needs no second desktop, no packers and no programs to test against.

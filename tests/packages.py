@@ -6,6 +6,7 @@ Needs what scripts/setup.sh installs. DESK_BIN names the folder of the built pro
 root, or user namespaces with subordinate ids; without them it says so and is left out.
 """
 import base64
+import gzip
 import json
 import os
 import pathlib
@@ -104,6 +105,10 @@ def contents(deb, rpm, tree, version):
     for library in ("libc6", "libwebkit2gtk-4.1-0", "libgtk-3-0", "libsoup-3.0-0"):
         assert any(name.startswith(library) for name in names), f"{library} is not among {needs}"
     assert not any("appindicator" in name for name in names), "the tray needs no library of its own"
+    # The command line starts on a server that knows no USB.
+    assert not any(name.startswith(("libusb", "libudev")) for name in names), needs
+    others = gzip.decompress((tree / "usr/share/doc/drawbridge/THIRD-PARTY.gz").read_bytes()).decode()
+    assert "LGPL-2.1-or-later" in others and "GNU LESSER GENERAL PUBLIC LICENSE" in others, "libusb is built in under its licence"
     assert "bubblewrap" in re.search(r"^Recommends: (.*)$", fields, re.M).group(1)
     scripts = {line.split()[-1] for line in run("dpkg-deb", "-I", deb).splitlines() if line.endswith(("inst", "prerm", "postrm"))}
     assert not scripts, f"nothing here needs a script: {scripts}"
