@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use drawbridge_core::escape_outside_text;
 use drawbridge_core::hardware::DeviceKind;
-use drawbridge_engine::control::Client;
+use drawbridge_engine::control::{Client, ControlError};
 use drawbridge_engine::device_act::{DeviceAct, DeviceResult};
 use drawbridge_engine::view::DeviceView;
 use drawbridge_engine::{Command, Reply, device_rows, devices_here};
@@ -107,13 +107,14 @@ async fn remove_port(path: String) -> anyhow::Result<u8> {
 }
 
 /// Says what to do where the running engine leaves something to its window.
-fn in_window(error: drawbridge_engine::control::ControlError) -> anyhow::Error {
-    match error {
-        drawbridge_engine::control::ControlError::Refused(fault) if fault.code == "window_only" => anyhow!(
+fn in_window(error: ControlError) -> anyhow::Error {
+    let for_the_window = matches!(&error, ControlError::Refused(fault) if fault.code == "window_only");
+    if for_the_window {
+        return anyhow!(
             "Drawbridge is running, so this is done in its window. Where there is none, end it, or name the device in config.toml (share under [hardware]) and start it again"
-        ),
-        other => other.into(),
+        );
     }
+    error.into()
 }
 
 /// The engine behind the socket, and the device that a person means.
@@ -123,10 +124,10 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Finds a device of a kind. `None` when no engine runs, which is said.
+    /// Finds a device of a kind.
     ///
     /// # Errors
-    /// When there is no such device, or several are meant.
+    /// When no engine runs (exit code 3), when there is no such device, or several are meant.
     pub(crate) async fn at(named: &Named, kind: DeviceKind) -> anyhow::Result<Self> {
         let Some(mut client) = Place::from_env()?.engine().await? else {
             let why = anyhow!("Drawbridge is not running, so nothing was done; start it with --enable-hardware first");
@@ -150,10 +151,10 @@ impl Desk {
     /// Why it was refused or failed.
     pub(crate) async fn act(&mut self, act: DeviceAct, within: Duration) -> anyhow::Result<DeviceResult> {
         let command = Command::UseDevice { device: self.device.id.clone(), act };
-        match self.client.send_within(&command, within + QUESTION).await? {
-            Reply::Device { result } => Ok(result),
-            _ => Err(odd_answer()),
-        }
+        let Reply::Device { result } = self.client.send_within(&command, within + QUESTION).await? else {
+            return Err(odd_answer());
+        };
+        Ok(result)
     }
 }
 

@@ -92,7 +92,11 @@ async fn transferred(named: &Named, act: DeviceAct, data: &UsbData) -> anyhow::R
         }
         DeviceResult::Written { bytes } => out::line(&format!("{bytes} bytes written"))?,
         DeviceResult::Done => {}
-        _ => return Err(odd_answer()),
+        DeviceResult::Read { .. }
+        | DeviceResult::Lines { .. }
+        | DeviceResult::Described { .. }
+        | DeviceResult::Level { .. }
+        | DeviceResult::Events { .. } => return Err(odd_answer()),
     }
     Ok(0)
 }

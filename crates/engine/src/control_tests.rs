@@ -187,3 +187,48 @@ async fn an_engine_that_ends_takes_its_socket_along() {
     assert!(!rig.path.exists());
     assert!(matches!(Client::connect(&rig.path).await, Err(ControlError::NotRunning)));
 }
+
+#[tokio::test]
+async fn a_client_that_hangs_up_ends_its_act_on_a_device_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = StateDir::open(folder.path()).unwrap().control_socket();
+    let (commands, mut asked) = mpsc::channel::<(Command, crate::handle::Answer)>(4);
+    let (_, snapshots) = watch::channel(Arc::new(snapshot()));
+    let (handle, at) = (EngineHandle { commands, snapshots }, path.clone());
+    tokio::spawn(async move { serve(handle, &at, ControlOptions::default(), CancellationToken::new()).await });
+    while !path.exists() {
+        tokio::task::yield_now().await;
+    }
+    let send = async |line: &str| {
+        let mut stream = drawbridge_os::local_socket::connect(&path).await.unwrap();
+        stream.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        stream
+    };
+
+    let act = r#"{"request":1,"command":"use_device","device":"serial-1","act":{"act":"serial_close"}}"#;
+    let client = send(act).await;
+    let (command, mut answer) = asked.recv().await.unwrap();
+    assert!(matches!(command, Command::UseDevice { .. }), "{command:?}");
+    assert!(!answer.is_closed());
+    drop(client);
+    answer.closed().await;
+
+    // Another request on the same connection is no farewell, and is answered in its turn.
+    let client = send(&format!("{act}\n{}", r#"{"request":2,"command":"connect"}"#)).await;
+    let (_, answer) = asked.recv().await.unwrap();
+    answer.send(Ok(Reply::Done)).unwrap();
+    let (command, answer) = asked.recv().await.unwrap();
+    assert_eq!(command, Command::Connect);
+    answer.send(Ok(Reply::Done)).unwrap();
+    let mut lines = BufReader::new(client).lines();
+    for wanted in [1, 2] {
+        let told: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert_eq!(told["request"], wanted);
+    }
+
+    // What changes something is carried out to its end, whoever has gone.
+    drop(send(r#"{"request":1,"command":"set_raised","raised":true}"#).await);
+    let (command, answer) = asked.recv().await.unwrap();
+    assert_eq!(command, Command::SetRaised { raised: true });
+    assert!(answer.send(Ok(Reply::Done)).is_ok(), "the answer was waited for");
+}

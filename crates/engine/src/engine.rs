@@ -313,6 +313,7 @@ impl Core {
         self.mind_the_policy().await;
         self.mind_the_accounts();
         self.screen.round();
+        self.devices.round();
         self.models.round();
         let (account, journal) = (self.account.clone(), self.journal.clone());
         tokio::spawn(async move {

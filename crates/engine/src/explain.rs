@@ -3,9 +3,13 @@
 //! that the explanation lists.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use drawbridge_core::computer::{AppLaunchOp, ComputerOp, InputOp, PictureFormat, Point, ScreenshotOp, WindowListOp};
-use drawbridge_core::hardware::{DeviceId, DeviceKind, HardwareAct, HardwareOp, SerialAct};
+use drawbridge_core::hardware::{
+    Bias, DeviceId, DeviceKind, Edge, GpioAct, HardwareAct, HardwareOp, LineChange, SerialAct, SerialRead,
+    SerialSettings, UsbAct, UsbData,
+};
 use drawbridge_core::model::{Completion, Knob, ModelOp, Sampling, Turn};
 use drawbridge_core::{
     BrowseOp, BrowsePlace, CommandLine, CommandOp, ContentForm, FileOp, Operation, SessionId, SessionOp,
@@ -16,7 +20,7 @@ use crate::rule_list;
 use crate::view::{ExplainView, WhyView};
 
 /// Names of every operation that policy knows, in the order in which they are shown.
-pub const OPERATIONS: [&str; 27] = [
+pub const OPERATIONS: [&str; 38] = [
     "FILE_READ",
     "FILE_READ_STUB",
     "FILE_WRITE",
@@ -43,7 +47,18 @@ pub const OPERATIONS: [&str; 27] = [
     "PERMISSIONS_CHECK_REQUEST",
     "LOCAL_LLM_COMPLETION",
     "LOCAL_LLM_TURN",
+    "HARDWARE_SERIAL_OPEN",
     "HARDWARE_SERIAL_WRITE",
+    "HARDWARE_SERIAL_READ",
+    "HARDWARE_SERIAL_LINES",
+    "HARDWARE_SERIAL_CLOSE",
+    "HARDWARE_USB_DESCRIBE",
+    "HARDWARE_USB_CONTROL",
+    "HARDWARE_USB_TRANSFER",
+    "HARDWARE_GPIO_READ",
+    "HARDWARE_GPIO_WRITE",
+    "HARDWARE_GPIO_WATCH",
+    "HARDWARE_GPIO_RELEASE",
 ];
 
 /// Explains the decision about a kind of operation; none when there is no operation of this name. `session` is the chat
@@ -100,16 +115,53 @@ fn sample(state: &PolicyState, name: &str, session: Option<&SessionId>) -> Optio
         "RESTORE_SESSION" => Operation::Session(SessionOp::Restore { session: chat()?, root_grant: String::new() }),
         "DETACH_SESSION" => Operation::Session(SessionOp::Detach { session: chat()? }),
         "LOCAL_LLM_COMPLETION" | "LOCAL_LLM_TURN" => Operation::Model(model_sample(name)?),
-        "HARDWARE_SERIAL_WRITE" => Operation::Hardware(device_sample(state)),
+        name if name.starts_with("HARDWARE_") => Operation::Hardware(device_sample(state, name)?),
         _ => Operation::Computer(computer_sample(name)?),
     })
 }
 
-/// About a device that is shared, if there is one: what is not shared is refused whatever the power says.
-fn device_sample(state: &PolicyState) -> HardwareOp {
-    let any = || DeviceId::plain(DeviceKind::Serial, "any");
-    let device = state.devices.keys().next().cloned().unwrap_or_else(any);
-    HardwareOp { device, act: HardwareAct::Serial(SerialAct::Write { bytes: Vec::new() }) }
+/// About a device of its kind that is shared, if there is one: what is not shared is refused whatever the power says.
+fn device_sample(state: &PolicyState, name: &str) -> Option<HardwareOp> {
+    let act = act_sample(name)?;
+    let kind = match &act {
+        HardwareAct::Serial(_) => DeviceKind::Serial,
+        HardwareAct::Usb(_) => DeviceKind::Usb,
+        HardwareAct::Gpio(_) => DeviceKind::Gpio,
+    };
+    let of_kind = |id: &&DeviceId| id.as_str().strip_prefix(kind.name()).is_some_and(|rest| rest.starts_with('-'));
+    let device = state.devices.keys().find(of_kind).cloned().unwrap_or_else(|| DeviceId::plain(kind, "any"));
+    Some(HardwareOp { device, act })
+}
+
+fn act_sample(name: &str) -> Option<HardwareAct> {
+    let timeout = Duration::from_secs(1);
+    let (line, bias) = (0, Bias::AsIs);
+    Some(match name {
+        "HARDWARE_SERIAL_OPEN" => HardwareAct::Serial(SerialAct::Open(SerialSettings::default())),
+        "HARDWARE_SERIAL_WRITE" => HardwareAct::Serial(SerialAct::Write { bytes: Vec::new() }),
+        "HARDWARE_SERIAL_READ" => {
+            HardwareAct::Serial(SerialAct::Read(SerialRead { until: None, max_bytes: 1, timeout }))
+        }
+        "HARDWARE_SERIAL_LINES" => HardwareAct::Serial(SerialAct::Lines(LineChange::default())),
+        "HARDWARE_SERIAL_CLOSE" => HardwareAct::Serial(SerialAct::Close),
+        "HARDWARE_USB_DESCRIBE" => HardwareAct::Usb(UsbAct::Describe),
+        "HARDWARE_USB_CONTROL" => HardwareAct::Usb(UsbAct::Control {
+            request_type: 0x80,
+            request: 0,
+            value: 0,
+            index: 0,
+            data: UsbData::In(1),
+            timeout,
+        }),
+        "HARDWARE_USB_TRANSFER" => HardwareAct::Usb(UsbAct::Transfer { endpoint: 0x81, data: UsbData::In(1), timeout }),
+        "HARDWARE_GPIO_READ" => HardwareAct::Gpio(GpioAct::Read { line, bias }),
+        "HARDWARE_GPIO_WRITE" => HardwareAct::Gpio(GpioAct::Write { line, high: false }),
+        "HARDWARE_GPIO_WATCH" => {
+            HardwareAct::Gpio(GpioAct::Watch { line, bias, edge: Edge::Both, max_events: 1, timeout })
+        }
+        "HARDWARE_GPIO_RELEASE" => HardwareAct::Gpio(GpioAct::Release { line }),
+        _ => return None,
+    })
 }
 
 fn model_sample(name: &str) -> Option<ModelOp> {
@@ -192,7 +244,10 @@ mod tests {
         let told = |name: &str, session: Option<&SessionId>| explain(&state, name, session).unwrap().rule;
 
         assert_eq!(told("FILE_READ", Some(&chat)), "privacy_on");
-        assert_eq!((told("FILE_READ_STUB", Some(&chat)).as_str(), told("LOCAL_LLM_TURN", Some(&chat)).as_str()), ("mode", "mode"));
+        assert_eq!(
+            (told("FILE_READ_STUB", Some(&chat)).as_str(), told("LOCAL_LLM_TURN", Some(&chat)).as_str()),
+            ("mode", "mode")
+        );
         assert_eq!(told("FILE_READ", None), "mode");
         assert_eq!(told("LOCAL_LLM_TURN", None), "privacy_off");
         assert_eq!(told("HARDWARE_SERIAL_WRITE", None), "mode");

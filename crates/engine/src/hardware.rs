@@ -7,6 +7,7 @@ mod acts;
 mod rows;
 mod sharing;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +64,8 @@ pub(crate) struct Devices {
     /// The power was switched, or a HELLO wants to know.
     wake: Notify,
     acts: Arc<Acts>,
+    /// Something was open at the last round.
+    was_open: AtomicBool,
     ended: CancellationToken,
 }
 
@@ -86,6 +89,7 @@ impl Devices {
             differs: Notify::new(),
             wake: Notify::new(),
             acts: Arc::default(),
+            was_open: AtomicBool::new(false),
             ended: CancellationToken::new(),
         })
     }
@@ -300,6 +304,14 @@ impl Devices {
             ("label", label.map(Value::from)),
         ];
         facts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+
+    /// Shows that something was closed by itself, since nobody used it for long.
+    pub(crate) fn round(&self) {
+        let open = !self.hardware.held().is_empty();
+        if self.was_open.swap(open, Ordering::Relaxed) || open {
+            self.board.touch();
+        }
     }
 
     /// Returns what the window shows.

@@ -283,6 +283,31 @@ async fn where_nobody_can_be_asked_and_what_was_not_shared_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_that_wait_hold_up_no_other_command() {
+    let pair = PtyPair::start().unwrap();
+    let rig = Rig::start(shared(pair.port())).await;
+    let id = ready(&rig, pair.port()).await;
+    act(&rig.handle, &id, open()).await.unwrap();
+    let waits: Vec<_> = (0..8)
+        .map(|_| {
+            let (handle, device) = (rig.handle.clone(), id.clone());
+            tokio::spawn(async move { act(&handle, &device, read(b"never")).await })
+        })
+        .collect();
+    rig.until(|now| now.powers.iter().any(|power| power.power == "hardware" && power.running == 8)).await;
+
+    assert_eq!(act(&rig.handle, &id, read(b"x")).await.unwrap_err().code, "busy");
+    rig.handle.send(Command::LookAtDevices).await.unwrap();
+    rig.handle.send(Command::AuditVerify).await.unwrap();
+    // Whoever asked goes: their acts end, and there is room again.
+    waits.iter().for_each(tokio::task::JoinHandle::abort);
+    rig.until(|now| now.powers.iter().any(|power| power.power == "hardware" && power.running == 0)).await;
+    act(&rig.handle, &id, DeviceAct::SerialClose).await.unwrap();
+    let cancelled = |record: &Value| record["op"] == "HARDWARE_SERIAL_READ" && record["result"]["ok"] == false;
+    assert_eq!(rig.audit().iter().filter(|record| cancelled(record)).count(), 8, "each has its record");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_configuration_shares_is_never_stored() {
     let pair = PtyPair::start().unwrap();
     let mut rig = Rig::start(shared(pair.port())).await;

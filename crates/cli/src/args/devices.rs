@@ -336,7 +336,7 @@ pub(crate) struct Bytes(pub(crate) Vec<u8>);
 fn bytes(text: &str) -> Result<Bytes, String> {
     const WRONG: &str = "bytes are pairs of hexadecimal digits, such as 0d0a or 0d:0a";
     let digits: Vec<char> = text.chars().filter(|c| !matches!(c, ' ' | ':')).collect();
-    if digits.is_empty() || digits.len() % 2 != 0 {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
         return Err(WRONG.to_owned());
     }
     let pair = |pair: &[char]| {
