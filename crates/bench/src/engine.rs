@@ -183,6 +183,11 @@ impl Process {
         field(&self.proc("status")?, "VmRSS:")
     }
 
+    /// The most memory that was ever resident, in KiB.
+    pub(crate) fn peak_kib(&self) -> anyhow::Result<u64> {
+        field(&self.proc("status")?, "VmHWM:")
+    }
+
     /// Number of threads.
     pub(crate) fn threads(&self) -> anyhow::Result<u64> {
         field(&self.proc("status")?, "Threads:")

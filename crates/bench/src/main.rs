@@ -2,7 +2,7 @@
 //!
 //! Never a test and never shipped: figures belong to the machine they were taken on, so each stands beside what that very
 //! machine can do at best, taken in the same run. The engine is the release build of `drawbridge` in a process of its own.
-//! Words on the command line choose groups of figures: `package start idle wire command growth raise screen window`.
+//! Words on the command line choose groups of figures: `package start idle wire stub model command growth raise screen window`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for developers that prints a table")]
 #![allow(clippy::cast_precision_loss, reason = "figures are shown with few digits")]
 
@@ -15,7 +15,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use figures::{command, growth, idle, package, raise, screen, start, window, wire};
+use figures::{command, growth, idle, model, package, raise, screen, start, stub, window, wire};
 use table::Table;
 
 fn main() -> ExitCode {
@@ -65,6 +65,12 @@ async fn measure(words: &[String]) -> anyhow::Result<()> {
     }
     if wanted("wire") {
         wire::measure(&mut table).await?;
+    }
+    if wanted("stub") {
+        stub::measure(&mut table).await?;
+    }
+    if wanted("model") {
+        model::measure(&mut table).await?;
     }
     if wanted("command") {
         command::measure(&mut table).await?;

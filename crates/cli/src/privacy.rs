@@ -96,9 +96,7 @@ impl Told {
     }
 
     fn as_json(&self) -> Value {
-        let chat = |chat: &ToldChat| {
-            json!({ "session_id": chat.id, "private": chat.private, "own": chat.own, "asked": chat.asked })
-        };
+        let chat = |chat: &ToldChat| json!({ "session_id": chat.id, "private": chat.private, "own": chat.own, "asked": chat.asked });
         let chats: Vec<Value> = self.chats.iter().map(chat).collect();
         json!({ "all": self.all, "review": self.review, "fixed": self.fixed, "chats": chats })
     }
@@ -106,7 +104,8 @@ impl Told {
     fn in_words(&self) -> Vec<String> {
         let by = if self.fixed { ", as your organisation has set it" } else { "" };
         let what = |private: bool| if private { "stay on this computer" } else { "may leave" };
-        let mut lines = vec![format!("contents of files {} in every chat that says nothing of its own{by}", what(self.all))];
+        let mut lines =
+            vec![format!("contents of files {} in every chat that says nothing of its own{by}", what(self.all))];
         if self.review {
             lines.push("you read what the model answers about files that stay before it leaves".to_owned());
         }
@@ -156,10 +155,14 @@ fn set_stored(place: &Place, chat: Option<&str>, on: Option<bool>) -> anyhow::Re
     if on != Some(true) {
         let loaded = configuration::load(place, FlagOverrides::default())?;
         if loaded.managed.as_ref().is_some_and(|managed| managed.private) {
-            bail!("your organisation keeps contents of files on this computer, so nothing has changed; ask your administrator if you need it");
+            bail!(
+                "your organisation keeps contents of files on this computer, so nothing has changed; ask your administrator if you need it"
+            );
         }
         if chat.is_none() && loaded.config.privacy.all {
-            out::complain("config.toml says [privacy] all = true, and that counts at the next start whatever is stored");
+            out::complain(
+                "config.toml says [privacy] all = true, and that counts at the next start whatever is stored",
+            );
         }
     }
     let (settings, mut state) = Settings::open_of(&place.folders.state, &account);
@@ -176,7 +179,9 @@ fn set_stored(place: &Place, chat: Option<&str>, on: Option<bool>) -> anyhow::Re
     let known = state.privacy.chats.contains_key(&session);
     match on {
         Some(_) if !known && state.privacy.chats.len() >= MAX_PRIVACY_CHATS => {
-            bail!("{MAX_PRIVACY_CHATS} chats say for themselves already whether contents stay here, so nothing has changed")
+            bail!(
+                "{MAX_PRIVACY_CHATS} chats say for themselves already whether contents stay here, so nothing has changed"
+            )
         }
         Some(on) => state.privacy.chats.insert(session.clone(), on),
         None => state.privacy.chats.remove(&session),

@@ -55,6 +55,7 @@ fn every_command_has_help() {
         "auth",
         "start",
         "policy",
+        "privacy",
         "config",
         "revoke",
         "audit",
