@@ -399,6 +399,8 @@ def managed(visit):
     for page in ["powers", "links"]:
         visit.press(f"#nav-{page}")
         visit.state(f"managed-{page}", looks=SOME)
+    visit.press("#nav-models")
+    visit.state("managed-models", looks=SOME, prepare=at(visit, "#fixed-privacy"))
     visit.send(command="paste_redirect", address="expired")
     visit.dress(*LOOKS[0])
     window.sees(visit.texts.en["account.expired"])

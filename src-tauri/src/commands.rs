@@ -333,6 +333,8 @@ mod tests {
             Command::AnswerPrompt { id: 7, revision: 1, answer: PromptAnswer::Deny },
             Command::SetPower { power: "computer_use".to_owned(), mode: "off".to_owned() },
             Command::SetScreen { only_apps: None, never_apps: Vec::new(), full_resolution: true },
+            Command::SetPrivacy { session_id: None, on: Some(false) },
+            Command::ShareDevice { id: "serial-1".to_owned(), shared: true },
             Command::SetClipboardForeign { on: true },
         ];
         for command in rest {
@@ -348,6 +350,12 @@ mod tests {
             Command::SetShell { mode: "full".to_owned(), network: "all".to_owned() },
             Command::SetScreen { only_apps: None, never_apps: Vec::new(), full_resolution: true },
             Command::SetClipboardForeign { on: true },
+            Command::AddModelServer { url: "http://box".to_owned(), api: "auto".to_owned(), far: true, parallel: 1 },
+            Command::SetPrivacy { session_id: None, on: Some(false) },
+            Command::SetPrivacyReview { on: false },
+            Command::ShareDevice { id: "serial-1".to_owned(), shared: true },
+            Command::AddPort { path: "/dev/pts/1".to_owned() },
+            Command::TryModel { model: "m".to_owned(), text: "t".to_owned() },
             Command::UndoRestore { numbers: vec![1] },
         ];
         for command in widen {
