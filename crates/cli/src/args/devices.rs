@@ -259,7 +259,7 @@ pub(crate) enum GpioVerb {
         #[arg(long, default_value = "as-is")]
         pull: Pull,
     },
-    /// Drives a line; it is held until `release`, ten minutes without use, or until the chip is taken back
+    /// Drives a line; it is held until `release`, until the chip is taken back, or until the engine ends
     Write {
         #[command(flatten)]
         line: Line,
