@@ -223,13 +223,11 @@ fn check(data: &UsbData, most: usize, timeout: Duration) -> Result<(), OpError> 
 
 /// Nobody opens a device by hand, so an open one is one in use.
 fn one_at_a_time(device: &DeviceId, fault: OpError) -> OpError {
-    match fault {
-        OpError::Device { fault: DeviceFault::AlreadyOpen, .. } => {
-            let message = "another request to it is under way; wait until it is done";
-            device_error(device, &HardwareFault::new(DeviceFault::Busy, message))
-        }
-        other => other,
+    if !matches!(fault, OpError::Device { fault: DeviceFault::AlreadyOpen, .. }) {
+        return fault;
     }
+    let message = "another request to it is under way; wait until it is done";
+    device_error(device, &HardwareFault::new(DeviceFault::Busy, message))
 }
 
 fn closed() -> HardwareFault {
