@@ -117,24 +117,22 @@ impl GpioChip {
         Device { id, place, description, denied: self.denied.clone() }
     }
 
-    /// From the plainest to the most exact.
-    fn forms(&self) -> [String; 3] {
-        let label = self.label.clone().unwrap_or_else(|| self.parent.clone());
-        let (exact, last) = (format!("{label}-{}", self.parent), format!("{label}-{}-{}", self.parent, self.name));
-        [label, exact, last]
+    /// What tells it apart, whoever asks: who may not open it yet sees no label, and a share must outlive that.
+    fn called(&self) -> &str {
+        let label = self.label.as_deref().unwrap_or(&self.name);
+        if self.parent.is_empty() { label } else { &self.parent }
     }
 }
 
-/// Names chips in their order, by what they call themselves; by what they hang on as well where several call themselves alike.
+/// Names chips in their order, by what they hang on; by their number as well where several hang on one.
 fn names(found: &[GpioChip]) -> Vec<DeviceId> {
     let mut told: BTreeMap<DeviceId, usize> = BTreeMap::new();
-    for form in found.iter().flat_map(GpioChip::forms) {
-        *told.entry(id::gpio(&form)).or_default() += 1;
+    for chip in found {
+        *told.entry(id::gpio(chip.called())).or_default() += 1;
     }
     let name = |chip: &GpioChip| {
-        let [plain, exact, last] = chip.forms().map(|form| id::gpio(&form));
-        let alone = |id: &DeviceId| told.get(id) == Some(&1);
-        [plain, exact].into_iter().find(alone).unwrap_or(last)
+        let plain = id::gpio(chip.called());
+        if told.get(&plain) == Some(&1) { plain } else { id::gpio(&format!("{}-{}", chip.called(), chip.name)) }
     };
     found.iter().map(name).collect()
 }

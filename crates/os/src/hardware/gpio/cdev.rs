@@ -1,7 +1,7 @@
 //! GPIO by the kernel's character devices, which every board has.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drawbridge_core::DeviceFault;
 use drawbridge_core::hardware::{Bias, Edge, LineEvent};
@@ -19,6 +19,8 @@ use crate::hardware::access;
 const CONSUMER: &str = "drawbridge";
 /// As many changes as the kernel keeps at most.
 const KEPT_EVENTS: u32 = 1024;
+/// Older kernels wake nobody when a chip goes: so it is looked at that often.
+const STEP: Duration = Duration::from_millis(500);
 
 /// The chips of this machine.
 pub(super) struct Cdev;
@@ -116,19 +118,22 @@ struct Watched {
 
 impl WatchedLine for Watched {
     fn next(&mut self, wait: Duration, stop: &Stop) -> Result<Option<LineEvent>, HardwareFault> {
-        let limit =
-            Timespec { tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX), tv_nsec: wait.subsec_nanos().into() };
-        let mut both = [PollFd::new(&self.request, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
-        match poll(&mut both, Some(&limit)) {
-            Ok(0) | Err(Errno::INTR) => return Ok(None),
-            Ok(_) => {}
-            Err(fault) => return Err(HardwareFault::new(DeviceFault::Io, fault.to_string())),
-        }
+        let deadline = Instant::now() + wait;
+        let line = loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let step = Timespec { tv_sec: 0, tv_nsec: left.min(STEP).subsec_nanos().into() };
+            let mut both = [PollFd::new(&self.request, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+            match poll(&mut both, Some(&step)) {
+                Ok(0) if left.is_zero() => return Ok(None),
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => break both[0].revents(),
+                Err(fault) => return Err(HardwareFault::new(DeviceFault::Io, fault.to_string())),
+            }
+        };
         if stop.is_said() {
             return Ok(None);
         }
-        let [line, _] = both;
-        if line.revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        if line.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
             return Err(HardwareFault::new(DeviceFault::Unplugged, "the GPIO chip is gone"));
         }
         let event = self.request.read_edge_event().map_err(|fault| failed(&fault))?;
