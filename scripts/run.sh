@@ -22,10 +22,11 @@ echo "Practice platform and console: $DRAWBRIDGE_PLATFORM_URL"
 # Without a model of their own a person still sees one answer: it only counts and repeats, and says so. Whoever has set an address, or
 # has Ollama running at the usual one, keeps it.
 model="$(sed -n 's/^Practice model: //p' "$addresses")"
-if [ -n "$model" ] && "$bin/drawbridge" config show --origin 2>/dev/null | grep -q '^ollama_url = .*# default$' &&
+origins="$("$bin/drawbridge" config show --origin 2>/dev/null || true)"
+if [ -n "$model" ] && grep -q '^ollama_url = .*# default$' <<<"$origins" &&
   ! (exec 3<>/dev/tcp/127.0.0.1/11434) 2>/dev/null; then
   export DRAWBRIDGE_OLLAMA_URL="$model"
-  echo "Practice model, since no Ollama runs here: $model (asked once you allow the local model: under Powers in the window, or by DRAWBRIDGE_ENABLE_LOCAL_LLM=true)"
+  echo "Practice model, since no Ollama runs here: $model (asked once you allow the local model: under Powers in the window, or by enable_local_llm = true in config.toml)"
 fi
 
 if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
