@@ -62,9 +62,12 @@ fn read(until: &[u8]) -> DeviceAct {
 fn said(rig: &Rig) -> (Vec<Value>, Vec<String>) {
     let state = rig.script.state(0, 0);
     let links = state["links"].as_array().unwrap();
-    let control = links.iter().rev().find(|link| link["scope"].to_string().contains(&rig.machine)).unwrap();
+    // Between two HELLOs the link is away for a moment.
+    let Some(control) = links.iter().rev().find(|link| link["scope"].to_string().contains(&rig.machine)) else {
+        return (Vec::new(), Vec::new());
+    };
     let hello = &control["hello"];
-    let capabilities = hello["capabilities"].as_array().unwrap().iter().map(text).collect();
+    let capabilities = hello["capabilities"].as_array().into_iter().flatten().map(text).collect();
     (hello["hardware_devices"].as_array().cloned().unwrap_or_default(), capabilities)
 }
 

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +51,7 @@ pub(super) struct Acting {
 pub(super) struct Aside {
     tasks: JoinSet<()>,
     acts: JoinSet<()>,
+    act_places: Arc<Semaphore>,
     /// Fires when the engine ends.
     stop: CancellationToken,
     search: Arc<Search>,
@@ -57,7 +59,13 @@ pub(super) struct Aside {
 
 impl Aside {
     pub(super) fn new() -> Self {
-        Self { tasks: JoinSet::new(), acts: JoinSet::new(), stop: CancellationToken::new(), search: Arc::default() }
+        Self {
+            tasks: JoinSet::new(),
+            acts: JoinSet::new(),
+            act_places: Arc::new(Semaphore::new(MOST_ACTS)),
+            stop: CancellationToken::new(),
+            search: Arc::default(),
+        }
     }
 
     /// Runs a job and answers.
@@ -78,11 +86,11 @@ impl Aside {
     /// Waits with an act and answers. It is not dropped but ended, since it has to be recorded.
     pub(super) fn act(&mut self, act: Acting, mut answer: Answer, publish: Publisher) {
         while self.acts.try_join_next().is_some() {}
-        if self.acts.len() >= MOST_ACTS {
+        let Ok(place) = self.act_places.clone().try_acquire_owned() else {
             let busy = "Drawbridge is busy with other acts on devices. End one of them or try again in a moment.";
             let _ = answer.send(Err(CommandError::new("busy", busy)));
             return;
-        }
+        };
         let stop = self.stop.clone();
         self.acts.spawn(async move {
             let Acting { mut wait, cancel } = act;
@@ -97,6 +105,8 @@ impl Aside {
                     wait.await
                 }
             };
+            // Whoever has the answer may act again at once.
+            drop(place);
             publish.now();
             let _ = answer.send(done);
         });
