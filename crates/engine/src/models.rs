@@ -299,7 +299,7 @@ impl Models {
         ModelsView {
             servers: servers.collect(),
             uses: self.uses.views(),
-            private_all: state.privacy.all,
+            private_all: state.is_private(None),
             review: state.privacy.review,
         }
     }
@@ -316,6 +316,7 @@ impl Models {
         ChatPrivacyView {
             on: state.is_private(Some(session)),
             own: state.privacy.chats.get(session).copied(),
+            open_elsewhere: Vec::new(),
             asked: asked.collect(),
         }
     }

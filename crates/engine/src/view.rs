@@ -199,6 +199,8 @@ pub struct ChatPrivacyView {
     pub on: bool,
     /// What was said for this chat; none follows the setting for all.
     pub own: Option<bool>,
+    /// Other chats with a folder that holds the same files, in which contents may leave.
+    pub open_elsewhere: Vec<String>,
     /// Files that were asked about in this run, the latest first, at most 100.
     pub asked: Vec<AskedFileView>,
 }

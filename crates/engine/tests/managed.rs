@@ -164,3 +164,21 @@ async fn a_platform_that_is_not_allowed_is_never_talked_to() {
     assert!(fault.to_string().contains("/etc/drawbridge/policy.toml"), "{fault}");
     assert_eq!(rig.script.frames(0).len(), before);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contents_that_the_organisation_keeps_are_let_go_by_nobody() {
+    let fixed = Managed { locked: vec!["privacy.all".to_owned()], private: true, ..policy() };
+    let rig = Rig::start(managed(Wish::headless(), fixed)).await;
+    let (chat, folder) = rig.chat_in("project").await;
+    std::fs::write(folder.join("a.txt"), "kept").unwrap();
+    assert!(rig.handle.snapshot().models.private_all);
+    for (session_id, on) in [(None, Some(false)), (Some(chat.clone()), Some(false)), (Some(chat.clone()), None)] {
+        let told = refusal(rig.handle.send(Command::SetPrivacy { session_id, on }).await);
+        assert!(told.contains("keeps contents of files on this computer"), "{told}");
+    }
+    rig.handle.send(Command::SetPrivacy { session_id: Some(chat.clone()), on: Some(true) }).await.unwrap();
+
+    let error = rig.refused(&chat, "FILE_READ", read(&folder.join("a.txt"))).await;
+
+    assert_eq!(error["code"], "PRIVACY_MODE_BLOCKED");
+}

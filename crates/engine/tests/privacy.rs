@@ -475,3 +475,15 @@ async fn a_detached_chat_comes_back_no_less_private() {
     let error = desk.rig.refused(&desk.chat, "FILE_READ", rig::read(&desk.folder.join("konto.txt"))).await;
     assert_eq!(error["code"], "PRIVACY_MODE_BLOCKED");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_chat_that_can_let_the_same_files_go_is_told_of() {
+    let desk = Desk::private().await;
+    let (other, _) = desk.rig.chat_in("papers").await;
+    let (apart, _) = desk.rig.chat_in("papers of others").await;
+
+    let told = desk.rig.until(|picture| picture.chats.len() == 3).await;
+    let of = |id: &str| told.chats.iter().find(|chat| chat.session_id == id).unwrap().privacy.open_elsewhere.clone();
+    assert_eq!(of(&desk.chat), [other.clone()]);
+    assert!(of(&other).is_empty() && of(&apart).is_empty());
+}

@@ -204,10 +204,8 @@ fn refusal(rule: &Rule, power: Power, operation: &Operation) -> OpError {
     match rule {
         Rule::PrivacyOn => OpError::PrivacyMode { path: path_of(operation) },
         Rule::PrivacyOff => OpError::Unsupported {
-            feature: match operation {
-                Operation::File(_) => "FILE_READ.mode".to_owned(),
-                other => other.name().to_owned(),
-            },
+            feature: if matches!(operation, Operation::File(_)) { "FILE_READ.mode" } else { operation.name() }
+                .to_owned(),
             why: "contents of files are not kept back in this chat, so read them as content".to_owned(),
         },
         Rule::NotShared => OpError::DeviceNotShared { device: device_of(operation) },
@@ -228,15 +226,9 @@ fn refusal(rule: &Rule, power: Power, operation: &Operation) -> OpError {
 }
 
 fn path_of(operation: &Operation) -> String {
-    match operation {
-        Operation::File(op) => FileOp::path(op).to_owned(),
-        other => other.name().to_owned(),
-    }
+    if let Operation::File(op) = operation { FileOp::path(op) } else { operation.name() }.to_owned()
 }
 
 fn device_of(operation: &Operation) -> String {
-    match operation {
-        Operation::Hardware(op) => op.device.as_str().to_owned(),
-        other => other.name().to_owned(),
-    }
+    if let Operation::Hardware(op) = operation { op.device.as_str() } else { operation.name() }.to_owned()
 }

@@ -1038,6 +1038,10 @@ on: boolean,
  */
 own: boolean | null, 
 /**
+ * Other chats with a folder that holds the same files, in which contents may leave.
+ */
+open_elsewhere: Array<string>, 
+/**
  * Files that were asked about in this run, the latest first, at most 100.
  */
 asked: Array<AskedFileView>, };

@@ -16,7 +16,7 @@ const files: PowerView = { power: 'files', mode: 'allowed', locked_by: null, bui
 const shell: PowerView = { power: 'shell', mode: 'ask_each_time', locked_by: null, built: true, running: 0 };
 const chat: ChatView = {
   session_id: 'one', folder: '/home/ada/Quarterly report', revision: 1, active: true, link: 'connected', in_flight: 0, requests: 3, revoked: false,
-  last_used_ms: 0, attached: true, attached_ms: 0, last_operation: null, changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: [], modes: [], privacy: { on: false, own: null, asked: [] },
+  last_used_ms: 0, attached: true, attached_ms: 0, last_operation: null, changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: [], modes: [], privacy: { on: false, own: null, open_elsewhere: [], asked: [] },
 };
 const calm: Snapshot = {
   version: '0.1.0', raised: false, trouble: null, notices: [],

@@ -145,7 +145,7 @@ const chat: ChatView = { ...snapshot.chats[0]!, session_id: 'one', modes: [] };
 const chats = (privacy: Partial<ChatView['privacy']>, more: Partial<ChatView> = {}, all = false): { shown: Snapshot; toLinks: () => void; toActs: () => void } => ({
   shown: {
     ...snapshot, powers: [power('files', 'allowed'), power('shell', 'allowed'), power('computer_use', 'off'), power('clipboard', 'ask_each_time')], models: { ...snapshot.models, private_all: all },
-    chats: [{ ...chat, ...more, privacy: { on: false, own: null, asked: [], ...privacy } }],
+    chats: [{ ...chat, ...more, privacy: { on: false, own: null, open_elsewhere: [], asked: [], ...privacy } }],
   },
   toLinks: () => {}, toActs: () => {},
 });
@@ -201,4 +201,13 @@ it('warns of what can still show contents in a private chat, and switches it off
   await vi.waitFor(() => expect(document.activeElement).toBe(button(/^What changed/)));
   await page.rerender(chats({ on: false }));
   expect(screen.queryByText(/can still show contents/)).toBeNull();
+});
+
+it('names another chat with the same files that is not private, and makes it private with one press', async () => {
+  const page = render(Chats, chats({ on: true, own: true, open_elsewhere: ['two'] }));
+  expect(screen.getByText(/Another chat has the same files and is not private: two\./)).toBeTruthy();
+  await fireEvent.click(button('Make private, too: two'));
+  await vi.waitFor(() => expect(sent).toEqual([{ command: 'set_privacy', session_id: 'two', on: true }]));
+  await page.rerender(chats({ on: false, open_elsewhere: ['two'] }));
+  expect(screen.queryByText(/has the same files/)).toBeNull();
 });

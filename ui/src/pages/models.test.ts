@@ -345,7 +345,7 @@ it('lists each model that can be asked once, and none of a server that does not 
 });
 
 it('knows what can still show contents in a private chat', () => {
-  const chat = { ...snapshot.chats[0]!, privacy: { on: true, own: true, asked: [] } };
+  const chat = { ...snapshot.chats[0]!, privacy: { on: true, own: true, open_elsewhere: [], asked: [] } };
   const powers = ['shell', 'computer_use', 'clipboard', 'files'].map((name) => ({ ...power('allowed'), power: name }));
   const all = { ...snapshot, powers };
   expect(leaks(all, chat)).toEqual(['shell', 'computer_use', 'clipboard']);

@@ -14,7 +14,7 @@ import Rules from './Rules.svelte';
 const power = (name: string, mode: string, built = true): PowerView => ({ power: name, mode, locked_by: null, built, running: 0 });
 const chat: ChatView = {
   session_id: 'one', folder: '/home/ada/Quarterly report', revision: 1, active: true, link: 'connected', in_flight: 0, requests: 3, revoked: false,
-  last_used_ms: 1000, attached: true, attached_ms: 1000, last_operation: null, changes: { created: 1, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], privacy: { on: false, own: null, asked: [] },
+  last_used_ms: 1000, attached: true, attached_ms: 1000, last_operation: null, changes: { created: 1, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], privacy: { on: false, own: null, open_elsewhere: [], asked: [] },
 };
 const rule: RuleView = { id: 'r1', kind: 'command', session_id: null, folder: null, power: 'shell', program: '/usr/bin/git', words: ['log', '*'], any_more: false, origin: 'answered', at_ms: 1000 };
 const shown: Snapshot = {

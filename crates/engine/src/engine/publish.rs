@@ -1,5 +1,6 @@
 //! Composes the picture that window, tray and command line show.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -100,6 +101,7 @@ impl Sources {
                 chat.privacy = self.models.chat_view(&session);
             }
         }
+        tell_open_elsewhere(&mut chats);
         let mut rules = rule_list::allowed(&policy);
         for rule in &mut rules {
             let chat = chats.iter().find(|chat| Some(&chat.session_id) == rule.session_id.as_ref());
@@ -224,5 +226,19 @@ impl Publisher {
             tokio::time::sleep(GATHER).await;
             self.now();
         }
+    }
+}
+
+/// Tells each private chat which others can read the same files and let them go. For the person alone: folders are compared by their
+/// text, which decides nothing.
+fn tell_open_elsewhere(chats: &mut [ChatView]) {
+    let usable = |chat: &&ChatView| !chat.revoked && !chat.privacy.on;
+    let open: Vec<(String, String)> =
+        chats.iter().filter(usable).map(|chat| (chat.session_id.clone(), chat.folder.clone())).collect();
+    for chat in chats.iter_mut().filter(|chat| chat.privacy.on && !chat.revoked) {
+        let mine = Path::new(&chat.folder);
+        let shares = |folder: &String| Path::new(folder).starts_with(mine) || mine.starts_with(folder);
+        let others = open.iter().filter(|(_, folder)| shares(folder)).map(|(id, _)| id.clone());
+        chat.privacy.open_elsewhere = others.collect();
     }
 }
