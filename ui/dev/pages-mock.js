@@ -11,7 +11,7 @@ const power = (name, mode, built = true, more = {}) => ({ power: name, mode, loc
 const chat = (id, folder, more = {}) => ({
   session_id: id, folder, revision: 1, active: true, link: 'connected', in_flight: 0, requests: 12, revoked: false,
   last_used_ms: now - 3 * MIN, attached: true, attached_ms: now - 190 * MIN, last_operation: 'FILE_READ',
-  changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], privacy: { on: false, own: null, asked: [] }, ...more,
+  changes: { created: 0, written: 0, moved: 0, deleted: 0 }, powers_used: ['files'], modes: [], privacy: { on: false, own: null, open_elsewhere: [], asked: [] }, ...more,
 });
 const why = { decision: 'allow', rule: 'mode', power: 'files', mode: 'allowed', by: null, text: 'the power files is set to allowed' };
 const act = (number, session_id, operation, subject, error_code = null) => ({
@@ -54,7 +54,7 @@ const snapshot = {
 // ?scene=desk_off: both powers off. desk_none: nothing there. private: a private chat.
 if (scene === 'desk_off' || scene === 'desk_none') snapshot.powers.filter((one) => ['local_model', 'hardware'].includes(one.power)).forEach((one) => (one.mode = scene === 'desk_off' ? 'off' : 'allowed'));
 if (scene === 'desk_none') Object.assign(snapshot, { models: { ...models, uses: [], servers: [{ ...models.servers[0], models: [], name: null, api: 'auto', answers: false, running: 0, trouble: 'Nobody answers at 127.0.0.1:11434. Start the model server, then ask again.' }] }, devices: { devices: [], looked: false } });
-if (scene === 'private') { snapshot.chats[0].privacy = { on: true, own: true, asked }; snapshot.models = { ...models, servers: models.servers.slice(0, 2) }; }
+if (scene === 'private') { snapshot.chats[0].privacy = { on: true, own: true, open_elsewhere: [], asked }; snapshot.models = { ...models, servers: models.servers.slice(0, 2) }; }
 if (scene === 'empty') Object.assign(snapshot, { chats: [], rules: [], activity: [] });
 if (scene === 'signed_out') Object.assign(snapshot, { chats: [], rules: [], activity: [], account: { ...snapshot.account, state: 'signed_out' }, link: { state: 'off', reason: null } });
 const kept = (id, name, more = {}) => ({ id, name, platform_url: `https://${id}.example`, client_id: 'autogpt-local-executor', active: false, signed_in: false, fixed: false, ...more });

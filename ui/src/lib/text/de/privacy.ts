@@ -43,4 +43,7 @@ export const privacy = {
   'privacy.leaks.other': '{powers} können in diesem privaten Chat weiter Inhalte von Dateien zeigen.',
   'privacy.leaks.stop': 'In diesem Chat ausschalten',
   'privacy.and': '{first} und {last}',
+  'privacy.elsewhere.one': 'Ein anderer Chat hat dieselben Dateien und ist nicht privat: {chats}. Was er liest, geht an die Plattform.',
+  'privacy.elsewhere.other': '{count} andere Chats haben dieselben Dateien und sind nicht privat: {chats}. Was sie lesen, geht an die Plattform.',
+  'privacy.elsewhere.keep': 'Auch privat machen',
 } as const;

@@ -43,4 +43,7 @@ export const privacy = {
   'privacy.leaks.other': '{powers} can still show contents of files in this private chat.',
   'privacy.leaks.stop': 'Switch off in this chat',
   'privacy.and': '{first} and {last}',
+  'privacy.elsewhere.one': 'Another chat has the same files and is not private: {chats}. What it reads goes to the platform.',
+  'privacy.elsewhere.other': '{count} other chats have the same files and are not private: {chats}. What they read goes to the platform.',
+  'privacy.elsewhere.keep': 'Make private, too',
 } as const;
