@@ -1,6 +1,12 @@
 //! Private files on a real disk, and a model server on loopback.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends where its ground is missing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test ends where its ground is missing"
+)]
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test that names what it did not expect")]
 #![allow(clippy::print_stdout, reason = "a test says what it skips")]
 #![cfg(target_os = "linux")]
 
