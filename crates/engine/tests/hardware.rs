@@ -34,10 +34,9 @@ async fn ready(rig: &Rig, port: &Path) -> String {
 }
 
 async fn act(handle: &EngineHandle, device: &str, act: DeviceAct) -> Result<DeviceResult, CommandError> {
-    match handle.send(Command::UseDevice { device: device.to_owned(), act }).await? {
-        Reply::Device { result } => Ok(result),
-        other => panic!("another answer: {other:?}"),
-    }
+    let reply = handle.send(Command::UseDevice { device: device.to_owned(), act }).await?;
+    let Reply::Device { result } = reply else { panic!("another answer: {reply:?}") };
+    Ok(result)
 }
 
 fn open() -> DeviceAct {
