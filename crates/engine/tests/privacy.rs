@@ -88,7 +88,7 @@ impl Desk {
         tokio::spawn(async move { script.request(&scope, &kind, payload, None).await.map(|reply| reply.payload) })
     }
 
-    async fn privacy_view(&self) -> ChatPrivacyView {
+    fn privacy_view(&self) -> ChatPrivacyView {
         let picture = self.rig.handle.snapshot();
         picture.chats.iter().find(|chat| chat.session_id == self.chat).unwrap().privacy.clone()
     }
@@ -169,7 +169,7 @@ async fn a_private_file_is_answered_about_and_none_of_its_bytes_go_anywhere_else
     let counted = |chat: &ChatPrivacyView| chat.asked.first().is_some_and(|file| file.turns == 1);
     let picture = desk.rig.until(|picture| picture.chats.iter().any(|chat| counted(&chat.privacy))).await;
     let picture = serde_json::to_vec(&picture).unwrap();
-    let view = desk.privacy_view().await;
+    let view = desk.privacy_view();
     assert_eq!((view.on, view.own, view.asked.len()), (true, Some(true), 1));
     assert_eq!((view.asked[0].stubs, view.asked[0].turns), (1, 1));
     assert!(view.asked[0].path.ends_with("papers/konto.txt"));
@@ -259,7 +259,7 @@ async fn a_file_that_changed_was_swapped_or_is_gone_is_stale_and_so_is_a_stub_fr
     desk.rig.script.connected(&scope, true).await;
     assert_eq!(stale(&stub).await, "unknown");
     assert!(!desk.told().contains("another file"));
-    assert_eq!(desk.privacy_view().await.asked.len(), 1, "what was asked about is still told");
+    assert_eq!(desk.privacy_view().asked.len(), 1, "what was asked about is still told");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -484,6 +484,6 @@ async fn another_chat_that_can_let_the_same_files_go_is_told_of() {
 
     let told = desk.rig.until(|picture| picture.chats.len() == 3).await;
     let of = |id: &str| told.chats.iter().find(|chat| chat.session_id == id).unwrap().privacy.open_elsewhere.clone();
-    assert_eq!(of(&desk.chat), [other.clone()]);
+    assert_eq!(of(&desk.chat), std::slice::from_ref(&other));
     assert!(of(&other).is_empty() && of(&apart).is_empty());
 }
