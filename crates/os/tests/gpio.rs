@@ -1,6 +1,15 @@
 //! GPIO chips of this machine, whatever it has; chips that somebody moves by hand; and the kernel's own simulated ones, where the
 //! kernel has them and this user may make them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests fail by panicking"
+)]
+
 use std::time::Duration;
 
 use drawbridge_core::DeviceFault::{Absent, Busy, Denied, Unplugged, Unsupported};
