@@ -14,11 +14,11 @@ pub(crate) use audit::{AuditVerb, KeyArgs};
 #[cfg(test)]
 pub(crate) use devices::Bytes;
 pub(crate) use devices::{
-    DevicesVerb, EdgeName, FlowName, GpioVerb, Line, Named, Newline, ParityName, Pull, SerialLines, SerialOpen, SerialRead,
-    SerialVerb, SerialWrite, UsbControl, UsbData, UsbTransfer, UsbVerb,
+    DevicesVerb, EdgeName, FlowName, GpioVerb, Line, Named, Newline, ParityName, Pull, SerialLines, SerialOpen,
+    SerialRead, SerialVerb, SerialWrite, UsbControl, UsbData, UsbTransfer, UsbVerb,
 };
-pub(crate) use privacy::{PrivacyVerb, Switch};
 pub(crate) use models::{AddArgs, ModelsVerb};
+pub(crate) use privacy::{PrivacyVerb, Switch};
 pub(crate) use start::{ShellChoice, StartArgs};
 
 /// Lets an AI agent work on this computer, on your terms.

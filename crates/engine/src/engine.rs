@@ -54,8 +54,8 @@ use crate::view::{AccountState, LinkState, LinkView};
 
 use aside::{Aside, Todo};
 use build::LegacySession;
-use folders::FolderChoice;
 pub(crate) use commands::sentence;
+use folders::FolderChoice;
 pub use options::{EngineOptions, Host, Overlay};
 use publish::Publisher;
 pub use start_error::StartError;

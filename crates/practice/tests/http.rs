@@ -186,7 +186,8 @@ async fn the_console_works_at_its_bare_address() {
     let page = http.get(p.base_url()).send().await.unwrap();
     assert_eq!(page.headers()["cache-control"], "no-store");
     assert!(page.text().await.unwrap().contains("content=\"a&quot;b&lt;c\""));
-    let scripts = ["console.js", "answers.js", "folders.js", "files.js", "screen.js", "desk.js", "models.js", "operations.js"];
+    let scripts =
+        ["console.js", "answers.js", "folders.js", "files.js", "screen.js", "desk.js", "models.js", "operations.js"];
     for (path, kind) in scripts.map(|s| (s, "text/javascript")).into_iter().chain([("console.css", "text/css")]) {
         let answer = http.get(format!("{}/{path}", p.base_url())).send().await.unwrap();
         assert!(answer.headers()["content-type"].to_str().unwrap().starts_with(kind));

@@ -24,7 +24,8 @@ impl Core {
         match session {
             Some(session) => self.set_chat_privacy(&before, &session, on),
             None => {
-                let on = on.ok_or_else(|| CommandError::new("unknown_mode", "For all chats it is either on or off."))?;
+                let on =
+                    on.ok_or_else(|| CommandError::new("unknown_mode", "For all chats it is either on or off."))?;
                 let details = json!({ "private": on });
                 self.change_privacy(on, None, details, move |state| state.privacy.all = on)
             }

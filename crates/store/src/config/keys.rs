@@ -221,7 +221,8 @@ fn model_servers(raw: &Raw) -> Result<Vec<String>, String> {
 /// Takes what is said of devices.
 fn devices(raw: &Raw) -> Result<Vec<DeviceMatch>, String> {
     let wanted = || {
-        "must be a list of devices in quotes, such as [\"/dev/ttyUSB0\", \"usb:2341:0043\", \"gpio:gpiochip0\"]".to_owned()
+        "must be a list of devices in quotes, such as [\"/dev/ttyUSB0\", \"usb:2341:0043\", \"gpio:gpiochip0\"]"
+            .to_owned()
     };
     let Raw::List(list) = raw else { return Err(wanted()) };
     if list.len() > MAX_DEVICES {
