@@ -72,13 +72,14 @@ pub(crate) struct Devices {
 impl Devices {
     /// Looks at nothing yet.
     pub(crate) fn new(
+        hardware: Hardware,
         policy: Arc<PolicyCell>,
         board: Arc<Board>,
         clock: Arc<dyn Clock>,
         configured: Vec<DeviceMatch>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            hardware: Hardware::new(clock.clone()),
+            hardware,
             policy,
             board,
             clock,
@@ -212,7 +213,7 @@ impl Devices {
         self.differs.notified().await;
     }
 
-    /// Returns the shared devices that are there, for HELLO to a chat or on the control link.
+    /// Returns the shared devices that are there and can be used, for HELLO to a chat or on the control link.
     pub(crate) fn offer(&self, session: Option<&SessionId>) -> Vec<HardwareDevice> {
         if !self.policy.get().offers_in(Power::Hardware, session) {
             return Vec::new();
@@ -226,14 +227,15 @@ impl Devices {
         now
     }
 
-    /// Returns what a link would say while the power is on.
+    /// Returns what a link would say while the power is on: nothing of devices that would refuse every act.
     fn would_say(&self) -> Vec<HardwareDevice> {
         let state = self.policy.get();
         if !state.offers(Power::Hardware) {
             return Vec::new();
         }
         let found = self.found();
-        let shared = found.devices.iter().filter(|device| state.devices.contains_key(&device.id));
+        let usable = |device: &&Device| device.denied.is_none() && state.devices.contains_key(&device.id);
+        let shared = found.devices.iter().filter(usable);
         shared.take(MAX_DEVICES).map(in_hello).collect()
     }
 

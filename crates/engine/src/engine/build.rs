@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use drawbridge_caps::browse::{Browser, RootChoice};
 use drawbridge_caps::computer::ComputerSettings;
 use drawbridge_caps::files::{Files, UndoKeeper};
+use drawbridge_caps::hardware::{Hardware, System};
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
 use drawbridge_core::{Clock, Power, SessionId, SystemClock, escape_outside_text};
 use drawbridge_os::folders::Folders;
@@ -160,7 +161,9 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         clock.clone(),
     );
     let models = Models::new(&options.models, net.clone(), policy.clone(), board.clone(), clock.clone());
-    let devices = Devices::new(policy.clone(), board.clone(), clock.clone(), options.overlay.devices.clone());
+    let hardware = Hardware::with(clock.clone(), options.hardware.clone().unwrap_or_else(System::real));
+    let shared_by_config = options.overlay.devices.clone();
+    let devices = Devices::new(hardware, policy.clone(), board.clone(), clock.clone(), shared_by_config);
     if options.headless {
         preflight(&screen, &policy.get(), &journal).await?;
     }

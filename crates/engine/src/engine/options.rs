@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drawbridge_caps::hardware::System;
 use drawbridge_core::{Limits, Power, PowerMode, SessionId};
 use drawbridge_os::folders::Folders;
 use drawbridge_os::seat::Seat;
@@ -68,6 +69,8 @@ pub struct EngineOptions {
     pub models: ConfiguredModels,
     /// The screen that agents may see and use. None: the one that the environment names.
     pub seat: Option<Seat>,
+    /// The devices that there are. None: those of this machine.
+    pub hardware: Option<System>,
 }
 
 /// What holds in this run and is never stored.
@@ -162,6 +165,7 @@ impl EngineOptions {
             passphrase: secrets::passphrase_from_env(),
             managed: ManagedOptions::from_loaded(loaded),
             seat: None,
+            hardware: None,
         }
     }
 }

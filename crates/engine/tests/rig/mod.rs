@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drawbridge_caps::hardware::System;
 use drawbridge_core::{Limits, Power, PowerMode};
 use drawbridge_engine::managed::ManagedOptions;
 use drawbridge_engine::net::NetSettings;
@@ -52,6 +53,8 @@ pub struct Wish {
     pub seat: Seat,
     /// What the flag about the clipboard says, if it is there.
     pub clipboard_foreign: Option<bool>,
+    /// The devices that there are; this machine's by default.
+    pub hardware: Option<System>,
     /// Devices that the configuration shares.
     pub devices: Vec<DeviceMatch>,
     /// Servers of local models; by default a port that nobody can listen on.
@@ -70,6 +73,7 @@ impl Wish {
             in_a_file: false,
             seat: Seat { kind: SeatKind::None, display: None },
             clipboard_foreign: None,
+            hardware: None,
             devices: Vec::new(),
             models: ConfiguredModels { ollama_url: "http://127.0.0.1:1".to_owned(), ..ConfiguredModels::default() },
         }
@@ -157,6 +161,7 @@ impl Rig {
             passphrase: Some(passphrase),
             managed: wish.managed,
             seat: Some(wish.seat),
+            hardware: wish.hardware,
         };
         let engine = Engine::start(options.clone()).await.unwrap();
         let handle = engine.handle();
