@@ -240,9 +240,9 @@ impl Dispatcher {
         };
         let explanation = Some(permit.explanation().clone());
         let asked = Models::asked(permit.operation(), permit.session());
-        let held = self.held(&permit, asker);
-        if held.is_some() && self.holds_back() {
-            ctx.pieces = None;
+        let mut held = self.held(&permit, asker);
+        if let Some(held) = &mut held {
+            ctx.pieces = self.held_back(held, ctx.pieces);
         }
         let result = self.run_permitted(permit, bound, ctx, on_data_link, &job.queued).await;
         if let Some(asked) = asked {

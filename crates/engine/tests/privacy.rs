@@ -345,6 +345,62 @@ async fn what_the_person_reads_first_leaves_only_when_they_say_so_and_then_whole
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_wants_to_read_answers_while_one_comes_reads_it_before_the_rest_of_it_leaves() {
+    let desk = Desk::new(wish().with_window()).await;
+    desk.set_privacy(Some(true)).await.unwrap();
+    let stub = desk.stub_id().await;
+    let steps = || vec![Step::text("There is "), Step::Hold, Step::text("one, and it is fine."), Step::finish("stop")];
+    let leaks = |desk: &Desk| desk.rig.script.frames(0).iter().any(|frame| frame.text.contains("it is fine"));
+
+    for (answer, chunks) in [(PromptAnswer::Deny, 1), (PromptAnswer::AllowOnce, 3)] {
+        desk.server.next(Answers::Steps(steps()));
+        let asked = desk.asked("LOCAL_LLM_TURN", Desk::turn(&stub));
+        desk.server.until_holding(1).await;
+        let scope = Scope::Data(desk.chat.clone());
+        let before = chunks.min(2);
+        while desk.chunks() < before {
+            desk.rig.script.frame(0, |frame| frame.scope == scope && frame.kind == "LOCAL_LLM_TURN_CHUNK").await;
+            tokio::task::yield_now().await;
+        }
+        desk.set_review(true).await;
+        desk.server.release();
+        let prompt = desk.question().await;
+        let said = prompt.details.iter().find(|detail| detail.label == "answer").unwrap();
+        assert_eq!(said.value, "There is one, and it is fine.");
+        assert!(!leaks(&desk), "the rest waits");
+        desk.answer(&prompt, answer).await;
+        let end = asked.await.unwrap();
+        assert_eq!(desk.chunks(), chunks);
+        assert_eq!(end.is_ok(), answer == PromptAnswer::AllowOnce, "{end:?}");
+        assert_eq!(leaks(&desk), end.is_ok());
+        desk.set_review(false).await;
+    }
+    desk.rig.assert_no_faults();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_no_question_can_show_is_lost_and_says_so() {
+    let mut wish = wish().with(Power::Shell, PowerMode::AskEachTime).with_window();
+    wish.limits.max_concurrent = 2;
+    let desk = Desk::new(wish).await;
+    desk.set_privacy(Some(true)).await.unwrap();
+    desk.set_review(true).await;
+    let stub = desk.stub_id().await;
+    let _waits = desk.asked("EXECUTE_COMMAND", json!({ "argv": ["true"] }));
+    desk.question().await;
+
+    let error = desk.rig.refused(&desk.chat, "LOCAL_LLM_TURN", Desk::turn(&stub)).await;
+
+    assert_eq!(
+        (&error["code"], &error["details"]["reason"]),
+        (&json!("SHIM_OVERLOADED"), &json!("open_questions")),
+        "{error}"
+    );
+    assert!(text(&error["message"]).contains("is lost"), "{error}");
+    assert!(!desk.rig.script.frames(0).iter().any(|frame| frame.text.contains("it is fine")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_waits_to_be_read_stays_when_the_bridge_goes_up_or_the_chat_ends() {
     for end in ["raise", "detach"] {
         let desk = Desk::new(wish().with_window()).await;

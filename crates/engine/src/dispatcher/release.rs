@@ -1,5 +1,6 @@
 //! Letting an answer about private files go (spec 13): nothing of it leaves before the person has read it, where they want to.
 
+use drawbridge_caps::Pieces;
 use drawbridge_core::model::{ModelAnswer, ModelOp, Release};
 use drawbridge_core::{OpError, Operation, SessionId};
 use drawbridge_policy::{Decision, Explanation, Permit, Rule, Verdict, authorize};
@@ -17,6 +18,8 @@ pub(super) struct Held {
     /// The files, as far as they are known.
     paths: Vec<String>,
     asker: Asker,
+    /// Its parts, of which those that came after the person began to want to read it first are still here.
+    parts: Option<Pieces>,
 }
 
 impl Dispatcher {
@@ -26,12 +29,16 @@ impl Dispatcher {
             return None;
         };
         let paths = self.parts.models.privacy.paths(session, &op.stubs).into_iter().flatten().collect();
-        Some(Held { session: session.clone(), paths, asker: Asker { patience: PATIENCE, ..asker } })
+        Some(Held { session: session.clone(), paths, asker: Asker { patience: PATIENCE, ..asker }, parts: None })
     }
 
-    /// Tells whether an answer has to be whole before anything of it leaves.
-    pub(super) fn holds_back(&self) -> bool {
-        self.parts.policy.get().privacy.review
+    /// Returns the way out for parts of the answer; none when it has to be whole before anything of it leaves. From the moment on in
+    /// which the person wants to read answers first, nothing more of this one leaves either.
+    pub(super) fn held_back(&self, held: &mut Held, parts: Option<Pieces>) -> Option<Pieces> {
+        let policy = self.parts.policy.clone();
+        let reviews = move || policy.get().privacy.review;
+        held.parts = parts.filter(|_| !reviews()).map(|parts| parts.held_once(reviews));
+        held.parts.clone()
     }
 
     /// Decides whether an answer may leave, and asks the person where they want to read it first.
@@ -46,6 +53,9 @@ impl Dispatcher {
             Verdict::Denied(error, explanation) => return Err((error, explanation)),
             Verdict::Ask(question) => {
                 let explanation = question.explanation().clone();
+                if !self.parts.desk.broker.has_room(&question, &held.asker) {
+                    return Err((nowhere_to_show_it(held.asker.max_open), explanation));
+                }
                 match self.parts.desk.ask(question, None, &held.asker).await {
                     Ok(granted) => granted.permit,
                     Err(OpError::Declined { power }) => {
@@ -57,9 +67,21 @@ impl Dispatcher {
             }
         };
         let explanation = permit.explanation().clone();
-        match permit.confirm(&self.parts.policy.get()) {
-            Ok(_) => Ok(answer),
-            Err(error) => Err((error, explanation)),
+        if let Err(error) = permit.confirm(&self.parts.policy.get()) {
+            return Err((error, explanation));
         }
+        match held.parts {
+            Some(parts) => parts.let_go().await.map(|()| answer).map_err(|error| (error, explanation)),
+            None => Ok(answer),
+        }
+    }
+}
+
+/// Says that an answer is lost. Not that a person is being asked, since none is.
+fn nowhere_to_show_it(max: usize) -> OpError {
+    OpError::Overloaded {
+        what: "questions wait for the person, so this answer could not be shown to them and is lost; ask again when they have answered",
+        reason: "open_questions",
+        max: u32::try_from(max).unwrap_or(u32::MAX),
     }
 }
