@@ -251,11 +251,11 @@ impl Sessions {
         stored
     }
 
-    /// Takes their folders back for good from all chats that are closed.
-    pub(crate) fn forget_closed(&self) -> Result<usize, String> {
-        let count = self.parts.bindings.revoke_closed().map_err(|fault| fault.to_string());
+    /// Takes their folders back for good from all chats that are closed, and returns those chats.
+    pub(crate) fn forget_closed(&self) -> Result<Vec<SessionId>, String> {
+        let closed = self.parts.bindings.revoke_closed().map_err(|fault| fault.to_string());
         self.parts.board.touch();
-        count
+        closed
     }
 
     /// Keeps the browse of an attachment alive while its question is open.

@@ -543,3 +543,25 @@ async fn another_chat_that_can_let_the_same_files_go_is_told_of() {
     assert_eq!(of(&desk.chat), std::slice::from_ref(&other));
     assert!(of(&other).is_empty() && of(&apart).is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_closed_chats_that_are_forgotten_nothing_is_kept() {
+    let desk = Desk::private().await;
+    desk.stub_id().await;
+    let stricter = Command::SetChatPower {
+        session_id: desk.chat.clone(),
+        power: "files".to_owned(),
+        mode: Some("off".to_owned()),
+    };
+    desk.rig.handle.send(stricter).await.unwrap();
+    desk.rig.handle.send(Command::Detach { session_id: desk.chat.clone() }).await.unwrap();
+
+    desk.rig.handle.send(Command::ForgetClosed).await.unwrap();
+
+    let (browse, reference) = desk.rig.browse_to(&["papers"]).await;
+    desk.rig.script.attach(&desk.rig.machine, &desk.chat, &browse, &reference).await.unwrap();
+    let seen = desk.rig.until(|picture| picture.chats.iter().any(|chat| chat.attached)).await;
+    let chat = seen.chats.iter().find(|chat| chat.session_id == desk.chat).unwrap();
+    assert!(chat.privacy.asked.is_empty() && chat.modes.is_empty(), "{chat:?}");
+    assert!(chat.privacy.on, "its files stay here under any word but the person's own");
+}

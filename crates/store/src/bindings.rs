@@ -199,14 +199,18 @@ impl Bindings {
         wanted.into_iter().filter_map(|(id, entry)| Some(entry.view(SessionId::parse(id).ok()?))).collect()
     }
 
-    /// Takes their folders back for good from all chats that have none now, and returns how many those are.
+    /// Takes their folders back for good from all chats that have none now, and returns those chats.
     ///
     /// # Errors
     /// [`BindingsFault::Io`]; nothing changed then.
-    pub fn revoke_closed(&self) -> Result<usize, BindingsFault> {
+    pub fn revoke_closed(&self) -> Result<Vec<SessionId>, BindingsFault> {
         self.change(|document| {
-            let closed = document.sessions.values_mut().filter(|entry| !entry.attached && !entry.is_revoked());
-            closed.map(Entry::revoke).count()
+            let closed = document.sessions.iter_mut().filter(|(_, entry)| !entry.attached && !entry.is_revoked());
+            let revoked = closed.filter_map(|(id, entry)| {
+                entry.revoke();
+                SessionId::parse(id).ok()
+            });
+            revoked.collect()
         })
     }
 

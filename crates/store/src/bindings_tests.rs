@@ -204,7 +204,7 @@ fn the_list_for_the_person_has_every_chat_that_can_work_or_come_back_and_not_all
     assert_eq!(ids(&|_| false, 9), ["a", "d", "b"]);
     assert_eq!(ids(&|id| id == "c" || id == "unknown", 0), ["a", "c"]);
 
-    assert_eq!(bindings.revoke_closed().unwrap(), 2);
+    assert_eq!(bindings.revoke_closed().unwrap(), [chat("b"), chat("d")]);
     assert_eq!(ids(&|_| false, 9), ["a"]);
     assert!(bindings.is_revoked(&chat("b"), 1) && !bindings.is_revoked(&chat("a"), 1));
 }

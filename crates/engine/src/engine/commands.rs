@@ -61,8 +61,10 @@ impl Core {
                 Ok(Reply::Done)
             }
             Command::ForgetClosed => {
-                let count = self.sessions.forget_closed().map_err(not_stored)?;
-                self.journal.event(None, "POLICY_CHANGED", json!({ "revoked": "closed", "chats": count }));
+                let closed = self.sessions.forget_closed().map_err(not_stored)?;
+                closed.iter().for_each(|session| self.models.privacy.forget(session));
+                self.forgotten_in_policy(&closed)?;
+                self.journal.event(None, "POLICY_CHANGED", json!({ "revoked": "closed", "chats": closed.len() }));
                 Ok(Reply::Done)
             }
             Command::Forget { session_id } => {
@@ -70,7 +72,7 @@ impl Core {
                 self.broker.forget_chat(&session);
                 self.sessions.forget(&session).await.map_err(not_stored)?;
                 self.models.privacy.forget(&session);
-                self.forgotten_in_policy(&session)?;
+                self.forgotten_in_policy(std::slice::from_ref(&session))?;
                 self.journal.event(Some(&session), "POLICY_CHANGED", json!({ "revoked": session.as_str() }));
                 Ok(Reply::Done)
             }

@@ -221,13 +221,15 @@ impl Core {
         dropped.map(drop).map_err(not_stored)
     }
 
-    /// Drops everything that holds for a chat whose folder was taken back.
-    pub(super) fn forgotten_in_policy(&self, session: &SessionId) -> Result<(), CommandError> {
-        if !PolicyState::clone(&self.policy.get()).forget_chat(session) {
+    /// Drops everything that holds for chats whose folders were taken back.
+    pub(super) fn forgotten_in_policy(&self, sessions: &[SessionId]) -> Result<(), CommandError> {
+        // Counted, so that none is left out once one held something.
+        let forget = |state: &mut PolicyState| sessions.iter().filter(|session| state.forget_chat(session)).count();
+        if forget(&mut PolicyState::clone(&self.policy.get())) == 0 {
             return Ok(());
         }
         let dropped = self.policy.tighten(|state| {
-            state.forget_chat(session);
+            forget(state);
         });
         dropped.map(drop).map_err(not_stored)
     }
