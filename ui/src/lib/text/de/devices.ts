@@ -23,7 +23,6 @@ export const devices = {
   'devices.shared': 'Freigegeben',
   'devices.unshared': 'Nicht freigegeben',
   'devices.nameless': 'Gerät ohne Namen',
-  'devices.present': 'Da',
   'devices.away': 'Nicht da',
   'devices.away.more': 'Bleibt freigegeben und lässt sich wieder benutzen, sobald es angesteckt ist.',
   'devices.from_config': 'Von der Konfiguration freigegeben',

@@ -23,7 +23,6 @@ export const devices = {
   'devices.shared': 'Shared',
   'devices.unshared': 'Not shared',
   'devices.nameless': 'Unnamed device',
-  'devices.present': 'Here',
   'devices.away': 'Away',
   'devices.away.more': 'Stays shared, and can be used again once it is plugged in.',
   'devices.from_config': 'Shared by the configuration',
