@@ -384,3 +384,7 @@ fn model_view(model: &ModelFacts, offered: bool) -> ModelView {
         offered,
     }
 }
+
+#[cfg(test)]
+#[path = "models/models_tests.rs"]
+mod tests;
