@@ -111,13 +111,7 @@ impl Devices {
                 continue;
             }
             // Before the look, so that nothing that comes meanwhile is missed.
-            let mut watch = match self.hardware.watch(&self.policy.get().added_ports) {
-                Ok(watch) => Some(watch),
-                Err(fault) => {
-                    tracing::warn!(%fault, "devices that come and go cannot be followed; the list shows them after a look");
-                    None
-                }
-            };
+            let mut watch = self.watch().await;
             self.look().await;
             loop {
                 tokio::select! {
@@ -125,6 +119,19 @@ impl Devices {
                     () = self.wake.notified() => break,
                     () = came_or_went(&mut watch) => drop(self.look().await),
                 }
+            }
+        }
+    }
+
+    /// Begins to follow what comes and goes. A folder of a port that the person named may be slow to look at.
+    async fn watch(&self) -> Option<DeviceWatch> {
+        let (hardware, ports) = (self.hardware.clone(), self.policy.get().added_ports.clone());
+        let watch = tokio::task::spawn_blocking(move || hardware.watch(&ports)).await;
+        match watch.unwrap_or_else(|fault| Err(std::io::Error::other(fault))) {
+            Ok(watch) => Some(watch),
+            Err(fault) => {
+                tracing::warn!(%fault, "devices that come and go cannot be followed; the list shows them after a look");
+                None
             }
         }
     }
