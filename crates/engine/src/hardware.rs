@@ -58,8 +58,8 @@ pub(crate) struct Devices {
     found: Mutex<Found>,
     /// One look at a time: a driver that hangs must not collect threads.
     looking: Arc<tokio::sync::Mutex<()>>,
-    /// What links were last asked to say.
-    told: Mutex<Vec<HardwareDevice>>,
+    /// Every list that a HELLO said since links were told to say it again.
+    said: Mutex<Vec<Vec<HardwareDevice>>>,
     differs: Notify,
     /// The power was switched, or a HELLO wants to know.
     wake: Notify,
@@ -86,7 +86,7 @@ impl Devices {
             configured,
             found: Mutex::default(),
             looking: Arc::default(),
-            told: Mutex::default(),
+            said: Mutex::default(),
             differs: Notify::new(),
             wake: Notify::new(),
             acts: Arc::default(),
@@ -205,13 +205,13 @@ impl Devices {
 
     /// Asks links to say HELLO again where they would say something else now, and shows it.
     pub(crate) fn tell(&self) {
+        let mut said = self.said();
         let now = self.would_say();
-        let mut told = self.told();
-        if *told != now {
-            *told = now;
+        if said.iter().any(|said| *said != now) {
+            said.clear();
             self.differs.notify_one();
         }
-        drop(told);
+        drop(said);
         self.board.touch();
     }
 
@@ -225,12 +225,15 @@ impl Devices {
         if !self.policy.get().offers_in(Power::Hardware, session) {
             return Vec::new();
         }
-        let now = self.would_say();
         if !self.found().looked {
             // What is found is said in the next HELLO.
             self.wake();
         }
-        now.clone_into(&mut self.told());
+        let mut said = self.said();
+        let now = self.would_say();
+        if !said.contains(&now) {
+            said.push(now.clone());
+        }
         now
     }
 
@@ -342,8 +345,8 @@ impl Devices {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn told(&self) -> MutexGuard<'_, Vec<HardwareDevice>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn said(&self) -> MutexGuard<'_, Vec<Vec<HardwareDevice>>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -367,3 +370,7 @@ async fn close(what: &'static str, work: impl FnOnce() + Send + 'static) {
 pub fn devices_here(ports: &[String]) -> Vec<Device> {
     Hardware::new(Arc::new(SystemClock)).look(ports)
 }
+
+#[cfg(test)]
+#[path = "hardware/hardware_tests.rs"]
+mod tests;
