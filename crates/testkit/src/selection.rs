@@ -270,6 +270,8 @@ impl Owner {
     fn answer(&mut self, event: &SelectionRequestEvent) -> Done<bool> {
         let asked = name(&self.server, event.target)?;
         let list = asked == "TARGETS";
+        // Before the answer, so that whoever has it finds what was asked already told.
+        let _ = self.tell.send(asked.clone());
         if self.manner != Manner::Silent && (self.manner != Manner::OnlyList || list) {
             let given = match (asked.as_str(), self.manner) {
                 ("TARGETS", Manner::NoList) => false,
@@ -288,7 +290,6 @@ impl Owner {
             self.server.send_event(false, event.requestor, EventMask::NO_EVENT, told)?;
             self.server.flush()?;
         }
-        let _ = self.tell.send(asked);
         Ok(true)
     }
 
