@@ -1,10 +1,12 @@
 //! The local model against a server that speaks both interfaces for real and misbehaves as told.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends where its ground is missing")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends where its ground is missing")]
 
 #[path = "model/answers.rs"]
 mod answers;
 #[path = "model/bad_servers.rs"]
 mod bad_servers;
+#[path = "model/hostile.rs"]
+mod hostile;
 #[path = "model/lists.rs"]
 mod lists;
 #[path = "model/prompts.rs"]
