@@ -190,13 +190,15 @@ fn configured(place: &Place) -> anyhow::Result<Vec<DeviceMatch>> {
     Ok(configuration::load(place, FlagOverrides::default())?.config.hardware.share)
 }
 
-/// Finds what a person means: a whole name, a port or chip, or the beginning of one name alone.
+/// Finds what a person means: a whole name, a port or chip, the ids of a USB device, as the list shows them or as config.toml has them,
+/// or the beginning of one name alone.
 fn one_of<'a>(rows: &'a [DeviceView], named: &str) -> anyhow::Result<&'a DeviceView> {
     let is_it = |row: &&DeviceView| row.id == named || row.place == named || row.added.as_deref() == Some(named);
     if let Some(row) = rows.iter().find(is_it) {
         return Ok(row);
     }
-    let begins: Vec<&DeviceView> = rows.iter().filter(|row| !named.is_empty() && row.id.starts_with(named)).collect();
+    let begins = |row: &&DeviceView| !named.is_empty() && (row.id.starts_with(named) || is_told_by(row, named));
+    let begins: Vec<&DeviceView> = rows.iter().filter(begins).collect();
     match begins.as_slice() {
         [row] => Ok(row),
         [] => bail!("there is no device {}; `drawbridge devices` lists them", shown(named)),
@@ -205,6 +207,12 @@ fn one_of<'a>(rows: &'a [DeviceView], named: &str) -> anyhow::Result<&'a DeviceV
             bail!("{} can mean several devices: {}", shown(named), ids.join(", "))
         }
     }
+}
+
+/// Tells whether this means a device as config.toml names it, or by the ids of a USB device alone, which several may have.
+fn is_told_by(row: &DeviceView, named: &str) -> bool {
+    let place = row.place.split_once(", bus").map_or(row.place.as_str(), |(ids, _)| ids);
+    named.strip_prefix(row.kind.as_str()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(named) == place
 }
 
 fn in_words(row: &DeviceView) -> String {
@@ -281,6 +289,17 @@ mod tests {
         assert!(meant("serial-").unwrap_err().contains("serial-1a2b, serial-1c3d"));
         assert!(meant("usb-").unwrap_err().contains("there is no device usb-"));
         assert!(meant("").is_err());
+        let usb =
+            |id: &str, bus: u8| DeviceView { kind: "usb".to_owned(), ..row(id, &format!("2341:0043, bus {bus}")) };
+        let rows =
+            [usb("usb-1", 1), DeviceView { kind: "gpio".to_owned(), ..row("gpio-2", "gpiochip0") }, usb("usb-3", 2)];
+        let meant = |rows: &[DeviceView], named: &str| {
+            one_of(rows, named).map(|row| row.id.clone()).map_err(|fault| fault.to_string())
+        };
+        for (named, id) in [("2341:0043", "usb-1"), ("usb:2341:0043", "usb-1"), ("gpio:gpiochip0", "gpio-2")] {
+            assert_eq!(meant(&rows[..2], named).unwrap(), id);
+        }
+        assert!(meant(&rows, "2341:0043").unwrap_err().contains("usb-1, usb-3"));
     }
 
     #[test]

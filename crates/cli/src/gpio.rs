@@ -31,7 +31,7 @@ pub(crate) async fn run(verb: GpioVerb) -> anyhow::Result<u8> {
                 EdgeName::Falling => "falling",
                 EdgeName::Both => "both",
             };
-            let timeout_ms = ms(timeout);
+            let timeout_ms = ms(timeout).max(1);
             let act = DeviceAct::GpioWatch {
                 line: line.number,
                 bias: name_of(pull).to_owned(),

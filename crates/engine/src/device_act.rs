@@ -164,7 +164,7 @@ pub enum DeviceAct {
         edge: String,
         /// At most so many, 1 to 10,000.
         max_events: u32,
-        /// At most so long, up to 60 s.
+        /// At most so long, 1 ms to 60 s.
         timeout_ms: u32,
     },
     /// Lets a driven line go.
@@ -367,7 +367,7 @@ fn checked(act: DeviceAct) -> Result<HardwareAct, CommandError> {
             bias: named("bias", &bias, BIASES, bias_named)?,
             edge: named("edge", &edge, "rising, falling or both", edge_named)?,
             max_events: within("max_events", max_events, 1, MAX_EVENTS)?,
-            timeout: wait(timeout_ms, 0)?,
+            timeout: wait(timeout_ms, 1)?,
         }),
         DeviceAct::GpioRelease { line } => HardwareAct::Gpio(GpioAct::Release { line }),
     })

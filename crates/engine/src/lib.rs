@@ -32,6 +32,7 @@ pub mod token_vault;
 pub mod updates;
 pub mod view;
 
+pub use drawbridge_caps::hardware::System as DeviceSystem;
 pub use drawbridge_proto::executor::dialer::Backoff;
 pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Passphrase, Reply};

@@ -277,10 +277,10 @@ impl Drop for SayWhenDropped {
 fn check(act: &GpioAct) -> Result<(), OpError> {
     if let GpioAct::Watch { max_events, timeout, .. } = act {
         if !(1..=MAX_EVENTS).contains(max_events) {
-            return Err(bad_field("max_events", format!("1 to {MAX_EVENTS}")));
+            return Err(bad_field("max_events", format!("must be 1 to {MAX_EVENTS}")));
         }
         if timeout.is_zero() || *timeout > MAX_TIMEOUT {
-            return Err(bad_field("timeout", format!("1 millisecond to {} seconds", MAX_TIMEOUT.as_secs())));
+            return Err(bad_field("timeout", format!("must be 1 millisecond to {} seconds", MAX_TIMEOUT.as_secs())));
         }
     }
     Ok(())

@@ -54,7 +54,7 @@ impl Usb {
             UsbAct::Transfer { endpoint, data, timeout } => {
                 check(&data, MAX_TRANSFER, timeout)?;
                 if data == UsbData::In(0) {
-                    return Err(bad_field("data", "at least 1 byte is asked for"));
+                    return Err(bad_field("data", "must let at least 1 byte in"));
                 }
                 self.ask(device, Wanted::Transfer { endpoint, data, timeout }, ctx).await
             }
@@ -213,10 +213,10 @@ fn check(data: &UsbData, most: usize, timeout: Duration) -> Result<(), OpError> 
         UsbData::In(bytes) => usize::try_from(*bytes).unwrap_or(usize::MAX),
     };
     if length > most {
-        return Err(bad_field("data", format!("{length} bytes are more than one transfer carries, which is {most}")));
+        return Err(bad_field("data", format!("has {length} bytes, and one transfer carries {most} at most")));
     }
     if timeout.is_zero() || timeout > MAX_TIMEOUT {
-        return Err(bad_field("timeout", format!("1 millisecond to {} seconds", MAX_TIMEOUT.as_secs())));
+        return Err(bad_field("timeout", format!("must be 1 millisecond to {} seconds", MAX_TIMEOUT.as_secs())));
     }
     Ok(())
 }
