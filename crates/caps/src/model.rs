@@ -35,6 +35,8 @@ use backend::{Backend, Place, Question};
 use chat::{Heard, Unheard, hear};
 use dial::{Dial, Network, System};
 use fault::Fault;
+pub(crate) use fault::PASSED_ON;
+pub(crate) use ollama::runs_at_its_maker;
 use servers::{Seat, Servers};
 
 /// The longest that one answer may take (spec 11).
@@ -72,6 +74,9 @@ pub struct ModelFacts {
     pub size_bytes: Option<u64>,
     /// Tokens that it can read, where the server tells.
     pub context_tokens: Option<u64>,
+    /// The server passes what this model is asked on to another computer. It is offered only where the server may be on another
+    /// one itself, and is never asked about what must stay here.
+    pub elsewhere: bool,
 }
 
 /// A question to a model.
@@ -165,10 +170,22 @@ impl Model {
         self.inner.servers.offered()
     }
 
-    /// Returns the names of models that servers have which can only be on this computer.
+    /// Returns the names of models that can only be on this computer.
     #[must_use]
     pub fn offered_near(&self) -> Vec<String> {
         self.inner.servers.names(true)
+    }
+
+    /// Returns the server that would be asked for a model, with what is known of the model; with `near`, for what must stay on this
+    /// computer.
+    #[must_use]
+    pub fn asked_at(&self, model: &str, near: bool) -> Option<(ServerState, ModelFacts)> {
+        self.inner.servers.asked_at(model, near)
+    }
+
+    /// Tells whether the servers on this computer that have a model all pass its questions on.
+    pub(crate) fn is_passed_on(&self, model: &str) -> bool {
+        self.inner.servers.is_passed_on(model)
     }
 
     /// Looks for servers at the usual ports of this machine that are not in use yet.
@@ -222,6 +239,9 @@ impl Model {
         let address = seat.target.address.as_ref().map_err(|fault| Fault::from(*fault))?;
         let place = Place { address, far: seat.target.server.far && !ask.near_only, dial: self.inner.dial.as_ref() };
         let backend = backend::of(seat.api).ok_or(Fault::NoModelServer)?;
+        if ask.near_only && passes_on(backend, &place, &ask.model).await {
+            return Err(Fault::PassedOn.into());
+        }
         let whole = self.window(seat, ask, backend, &place).await?;
         let question = Question { model: &ask.model, messages: &ask.messages, sampling: ask.sampling, whole };
         let answer = place.send(backend.question(&question)).await?;
@@ -262,6 +282,12 @@ impl Model {
             Some(_) | None => Ok(Some(wanted)),
         }
     }
+}
+
+/// Asks once more right before something that must stay here is told: a model of this name may be another one than at the last look.
+/// What the list said holds where the server does not say.
+async fn passes_on(backend: &dyn Backend, place: &Place<'_>, model: &str) -> bool {
+    timeout(look::LOOK_LIMIT, backend.passes_on(place, model)).await.unwrap_or(false)
 }
 
 /// Leaves out what a server says in its own words where that may repeat the prompt: always for a prompt that holds files, since

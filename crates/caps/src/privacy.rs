@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::files::told;
-use crate::model::{Ask, Model};
+use crate::model::{Ask, Model, PASSED_ON, runs_at_its_maker};
 use crate::{Capability, RunCtx};
 
 use digest::{NoDigest, sha256};
@@ -112,9 +112,8 @@ impl Privacy {
 
     /// Checks that a server on this computer has the model, as far as can be told.
     fn has_near(&self, model: &str) -> Result<(), OpError> {
-        if runs_at_its_maker(model) {
-            let why = "the model runs at its maker's, and contents of private files stay on this computer; name a model that runs here";
-            return Err(OpError::ModelFailed { why: why.to_owned() });
+        if runs_at_its_maker(model) || self.model.is_passed_on(model) {
+            return Err(OpError::ModelFailed { why: PASSED_ON.to_owned() });
         }
         let near = self.model.offered_near();
         if near.iter().any(|name| name == model) {
@@ -188,11 +187,6 @@ async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> Result<T, OpError> + 
         Ok(done) => done,
         Err(_) => Err(OpError::Internal("the work on a private file broke off".to_owned())),
     }
-}
-
-/// Ollama passes questions for models of such names on to its makers, although it is asked on this computer.
-fn runs_at_its_maker(model: &str) -> bool {
-    [":cloud", "-cloud"].iter().any(|end| model.ends_with(end))
 }
 
 fn no_folder() -> OpError {

@@ -25,7 +25,7 @@ use drawbridge_core::{
 };
 use drawbridge_os::root::{Root, RootOptions};
 use drawbridge_policy::{ModelApi, ModelServer as Server, PolicyState, Verdict, authorize};
-use drawbridge_practice::model::{ModelServer, Reply, Script, Step};
+use drawbridge_practice::model::{ModelServer, Reply, Script, ScriptModel, Step};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
@@ -344,7 +344,7 @@ async fn a_model_elsewhere_is_never_told() {
     let mut turn = Desk::turn(&[&stub], true);
     turn.model = "gpt-oss:120b-cloud".to_owned();
     let why = failed(desk.put(turn, None).await);
-    assert!(why.contains("maker"), "{why}");
+    assert!(why.contains("another computer"), "{why}");
 
     let other = ModelServer::start(Script::ollama().with_models(&["small:1b"])).await.unwrap();
     let Some(url) = elsewhere(&other).await else {
@@ -365,6 +365,32 @@ async fn a_model_elsewhere_is_never_told() {
     desk.ask(&[&stub], true).await.unwrap();
     assert!(desk.told().contains("account 4711"));
     assert!(other.requests().iter().all(|asked| !asked.path.ends_with("/chat")));
+}
+
+#[tokio::test]
+async fn a_model_that_a_server_here_passes_on_is_never_told_whatever_its_name() {
+    let desk = Desk::new().await;
+    let stub = desk.stub("pay.csv").await.unwrap().stub_id;
+    let pass_on = || desk.server.change(|script| script.models = vec![ScriptModel::passed_on("small:1b")]);
+
+    // Since the last look.
+    pass_on();
+    let why = failed(desk.ask(&[&stub], true).await);
+    assert!(why.contains("passes questions on"), "{why}");
+    // And as the list says it.
+    desk.model.look().await;
+    assert!(desk.model.offered().is_empty(), "nobody said that questions may leave");
+    let why = failed(desk.ask(&[&stub], true).await);
+    assert!(why.contains("passes questions on"), "{why}");
+    // Nor where other questions may leave.
+    desk.model.set_servers(vec![Server { far: true, ..at(&desk.server) }]);
+    desk.model.look().await;
+    assert_eq!(desk.model.offered(), ["small:1b"]);
+    let why = failed(desk.ask(&[&stub], true).await);
+    assert!(why.contains("passes questions on"), "{why}");
+
+    assert_eq!(desk.told(), "");
+    assert!(desk.server.requests().iter().all(|asked| !asked.path.ends_with("/chat")));
 }
 
 #[tokio::test]

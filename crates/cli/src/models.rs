@@ -102,7 +102,12 @@ fn server_lines(server: &ModelServerView) -> String {
 fn model_line(model: &ModelView) -> String {
     let size = model.size_bytes.map(|bytes| format!("  {}", size(bytes))).unwrap_or_default();
     let context = model.context_tokens.map(|tokens| format!("  reads {tokens} tokens")).unwrap_or_default();
-    let taken = if model.offered { "" } else { "  (a server above has one of this name)" };
+    let taken = match (model.elsewhere, model.offered) {
+        (true, true) => "  (runs on another computer)",
+        (true, false) => "  (runs on another computer; not asked until its server is added with --far)",
+        (false, false) => "  (a server above has one of this name)",
+        (false, true) => "",
+    };
     format!("    {}{size}{context}{taken}", escape_outside_text(&model.name))
 }
 

@@ -275,10 +275,12 @@ impl Models {
         all.into_iter().filter(|entry| entry.refused.is_none()).map(|entry| entry.server).collect()
     }
 
-    /// Returns the server that has a model by the name under which it is offered.
-    pub(crate) fn server_of(&self, model: &str) -> Option<ServerState> {
-        let has = |server: &ServerState| server.trouble.is_none() && server.models.iter().any(|one| one.name == model);
-        self.model.servers().into_iter().find(has)
+    /// Returns the server that would be asked for a model, and whether what is asked may leave this computer; with `near`, for what must
+    /// stay here.
+    pub(crate) fn server_of(&self, model: &str, near: bool) -> Option<(ServerState, bool)> {
+        let (server, facts) = self.model.asked_at(model, near)?;
+        let leaves = !near && (facts.elsewhere || servers::leaves(&server.server));
+        Some((server, leaves))
     }
 
     /// Returns what the window shows.
@@ -349,7 +351,11 @@ fn server_view(entry: &Entry, found: Option<&ServerState>, taken: &mut HashSet<S
     let mut view = server_facts(server, entry.from_config, found);
     view.trouble = entry.refused.clone().or(view.trouble);
     if let Some(found) = found.filter(|_| view.answers) {
-        view.models = found.models.iter().map(|model| model_view(model, taken.insert(model.name.clone()))).collect();
+        let models = found.models.iter().map(|model| {
+            let usable = server.far || !model.elsewhere;
+            model_view(model, usable && taken.insert(model.name.clone()))
+        });
+        view.models = models.collect();
     }
     view
 }
@@ -381,6 +387,7 @@ fn model_view(model: &ModelFacts, offered: bool) -> ModelView {
         name: escape_outside_text(&model.name),
         size_bytes: model.size_bytes,
         context_tokens: model.context_tokens,
+        elsewhere: model.elsewhere,
         offered,
     }
 }

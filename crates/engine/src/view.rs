@@ -147,7 +147,9 @@ pub struct ModelView {
     /// Tokens that it can read, where the server tells.
     #[ts(type = "number | null")]
     pub context_tokens: Option<u64>,
-    /// It can be asked by this name: another server has not taken it before.
+    /// The server passes what it is asked on to another computer.
+    pub elsewhere: bool,
+    /// It can be asked by this name: another server has not taken it before, and it is here or questions may leave.
     pub offered: bool,
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use drawbridge_core::{Power, PowerMode};
 use drawbridge_engine::view::{ModelServerView, PromptAnswer, Snapshot, TrialView};
 use drawbridge_engine::{Command, CommandError, ConfiguredModels, Engine, Reply};
-use drawbridge_practice::model::{ModelServer, Reply as Answers, Script, Step};
+use drawbridge_practice::model::{ModelServer, Reply as Answers, Script, ScriptModel, Step};
 use drawbridge_practice::{Failure, FrameRecord, Scope};
 use rig::{Rig, Wish, text};
 use serde_json::{Value, json};
@@ -568,6 +568,32 @@ async fn an_organisation_keeps_models_near() {
     };
     let refused = rig.handle.send(add).await.unwrap_err();
     assert!(refused.code == "managed" && refused.message.contains("Example"), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_a_server_here_passes_on_is_offered_only_where_questions_may_leave() {
+    let server = ollama(&["a:1b"]).await;
+    server.change(|script| script.models.push(ScriptModel::passed_on("mine")));
+    let wish = Wish::headless().with_window().with(Power::LocalModel, PowerMode::AskEachTime).at_models(&server.url());
+    let rig = rig_of(wish).await;
+    let picture = rig.until(|picture| server_views(picture)[0].answers).await;
+    let (chat, _) = rig.chat_in("project").await;
+    assert_eq!(hello_of(&rig, &Scope::Data(chat.clone()))["local_llm_models"], json!(["a:1b"]));
+    let shown: Vec<_> = server_views(&picture)[0].models.iter().map(|one| (one.elsewhere, one.offered)).collect();
+    assert_eq!(shown, [(false, true), (true, false)]);
+    let refused = answered(&rig, &chat, ask_for("mine", true)).await.unwrap_err();
+    assert_eq!(refused["code"], "MODEL_NOT_AVAILABLE", "{refused}");
+
+    let far = Command::AddModelServer { url: server.url(), api: "auto".to_owned(), far: true, parallel: 1 };
+    rig.handle.send(far).await.unwrap();
+    until_hello_says(&rig, &chat, &["a:1b", "mine"]).await;
+    let (script, scope) = (rig.script.clone(), Scope::Data(chat.clone()));
+    let asking =
+        tokio::spawn(async move { script.request(&scope, "LOCAL_LLM_COMPLETION", ask_for("mine", true), None).await });
+    let prompt = rig.until(|picture| !picture.prompts.is_empty()).await.prompts[0].clone();
+    let elsewhere = prompt.details.iter().find(|detail| detail.label == "model_elsewhere");
+    assert!(elsewhere.is_some_and(|detail| detail.value == "yes"), "{prompt:?}");
+    asking.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use drawbridge_core::{Power, PowerMode};
-use drawbridge_engine::view::{ChatPrivacyView, PromptAnswer, PromptView};
+use drawbridge_engine::view::{ChatPrivacyView, PromptAnswer, PromptView, Snapshot};
 use drawbridge_engine::{Command, CommandError, Reply};
 use drawbridge_practice::model::{ModelServer, Reply as Answers, Script, Step};
 use drawbridge_practice::{Failure, Scope};
@@ -398,6 +398,33 @@ async fn an_answer_that_no_question_can_show_is_lost_and_says_so() {
     );
     assert!(text(&error["message"]).contains("is lost"), "{error}");
     assert!(!desk.rig.script.frames(0).iter().any(|frame| frame.text.contains("it is fine")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_yes_to_one_server_reading_files_is_none_to_another_one() {
+    let second = ModelServer::start(Script::ollama().with_models(&["small:1b"])).await.unwrap();
+    let mut wish = wish().with_window().with(Power::LocalModel, PowerMode::AskEachTime);
+    wish.models.servers = vec![second.url()];
+    let desk = Desk::new(wish).await;
+    desk.set_privacy(Some(true)).await.unwrap();
+    let stub = desk.stub_id().await;
+    let asked = desk.asked("LOCAL_LLM_TURN", Desk::turn(&stub));
+    let prompt = desk.question().await;
+    let server = |prompt: &PromptView| {
+        prompt.details.iter().find(|detail| detail.label == "model_server").unwrap().value.clone()
+    };
+    assert_eq!(server(&prompt), desk.server.url());
+
+    desk.server.change(|script| script.models.clear());
+    desk.rig.handle.send(Command::LookAtModels).await.unwrap();
+    desk.answer(&prompt, PromptAnswer::AllowOnce).await;
+
+    let shows_second = |picture: &Snapshot| picture.prompts.first().is_some_and(|one| server(one) == second.url());
+    let picture = desk.rig.until(shows_second).await;
+    assert_eq!(second.requests().iter().filter(|asked| asked.path.ends_with("/chat")).count(), 0);
+    desk.answer(&picture.prompts[0], PromptAnswer::AllowOnce).await;
+    asked.await.unwrap().unwrap();
+    assert_eq!(desk.told(), "");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -972,7 +972,11 @@ size_bytes: number | null,
  */
 context_tokens: number | null, 
 /**
- * It can be asked by this name: another server has not taken it before.
+ * The server passes what it is asked on to another computer.
+ */
+elsewhere: boolean, 
+/**
+ * It can be asked by this name: another server has not taken it before, and it is here or questions may leave.
  */
 offered: boolean, };
 

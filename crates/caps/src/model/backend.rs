@@ -34,6 +34,9 @@ pub(crate) trait Backend: Send + Sync {
     /// Asks how many tokens a model reads, where that is not in the list.
     fn context<'a>(&'a self, place: &'a Place<'_>, model: &'a str) -> BoxFuture<'a, Option<u64>>;
 
+    /// Asks whether the server itself asks another computer for a model. False where it does not say.
+    fn passes_on<'a>(&'a self, place: &'a Place<'_>, model: &'a str) -> BoxFuture<'a, bool>;
+
     /// Returns the request that puts a question.
     fn question(&self, question: &Question<'_>) -> Call;
 

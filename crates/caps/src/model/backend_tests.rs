@@ -136,7 +136,7 @@ fn names_that_cannot_be_told_to_a_peer_are_left_out() {
 }
 
 fn facts(name: &str) -> ModelFacts {
-    ModelFacts { name: name.to_owned(), size_bytes: None, context_tokens: None }
+    ModelFacts { name: name.to_owned(), size_bytes: None, context_tokens: None, elsewhere: false }
 }
 
 fn messages() -> Vec<ChatMessage> {

@@ -8,6 +8,9 @@ use super::address::ServerFault;
 /// The longest text about a fault, in characters (spec 11).
 pub(crate) const MAX_WHY_CHARS: usize = 200;
 
+/// Why a model is not told what must stay here.
+pub(crate) const PASSED_ON: &str = "the model runs on another computer, to which its server passes questions on, and contents of private files stay on this one; name a model that runs here";
+
 /// Why a server cannot be asked or did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -60,6 +63,8 @@ pub(crate) enum Fault {
     NoMessage,
     /// The person took the server out of the settings.
     Removed,
+    /// The server asks another computer for the model, and this must stay here.
+    PassedOn,
 }
 
 impl Fault {
@@ -137,6 +142,7 @@ impl fmt::Display for Fault {
             }
             Self::NoMessage => "there is no message to answer",
             Self::Removed => "the model server was taken out of the settings",
+            Self::PassedOn => PASSED_ON,
         };
         f.write_str(text)
     }

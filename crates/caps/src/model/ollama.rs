@@ -87,6 +87,13 @@ impl Backend for Ollama {
         })
     }
 
+    fn passes_on<'a>(&'a self, place: &'a Place<'_>, model: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            let body = json!({ "model": model }).to_string().into_bytes();
+            place.json("/api/show", Some(body)).await.is_ok_and(|(facts, _)| is_remote(&facts))
+        })
+    }
+
     fn question(&self, question: &Question<'_>) -> Call {
         let keep = question.whole.is_some().then_some(false);
         let sampling = question.sampling;
@@ -139,7 +146,20 @@ fn facts(model: &Value) -> Option<ModelFacts> {
         name: name.to_owned(),
         size_bytes: model.get("size").and_then(Value::as_u64).filter(|size| *size > 0),
         context_tokens: None,
+        elsewhere: is_remote(model) || runs_at_its_maker(name),
     })
+}
+
+/// A model that the server only knows the way to: it says where it runs, whatever name the model was given here.
+fn is_remote(facts: &Value) -> bool {
+    let says = |key: &str| facts.get(key).is_some_and(|value| !value.is_null() && value.as_str() != Some(""));
+    says("remote_host") || says("remote_model")
+}
+
+/// The names under which the makers of the server offer models that run at their own computers.
+pub(crate) fn runs_at_its_maker(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    [":cloud", "-cloud"].iter().any(|end| model.ends_with(end))
 }
 
 fn is_exact(version: &str) -> bool {

@@ -94,6 +94,11 @@ impl Backend for OpenAi {
         Box::pin(async { None })
     }
 
+    fn passes_on<'a>(&'a self, _place: &'a Place<'_>, _model: &'a str) -> BoxFuture<'a, bool> {
+        // Nothing in this interface says so.
+        Box::pin(async { false })
+    }
+
     fn question(&self, question: &Question<'_>) -> Call {
         let sampling = question.sampling;
         let chat = Chat {
@@ -165,6 +170,7 @@ fn facts(model: &Value) -> Option<ModelFacts> {
             .iter()
             .find_map(|key| model.pointer(key).and_then(Value::as_u64))
             .filter(|n| *n > 0),
+        elsewhere: false,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The servers that may be asked: what was found at each, and who asks there now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drawbridge_core::OpError;
@@ -97,15 +97,27 @@ impl Servers {
 
     /// Returns the names of models at all servers, or with `near` at those on this computer.
     pub(crate) fn names(&self, near: bool) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
         let kept = self.lock();
-        let entries = kept.entries.iter().filter(|entry| !near || entry.is_near());
-        for model in entries.flat_map(|entry| &entry.state.models) {
-            if !names.contains(&model.name) {
-                names.push(model.name.clone());
-            }
-        }
-        names
+        let mut known: HashSet<&str> = HashSet::new();
+        let models = kept.entries.iter().flat_map(|entry| entry.usable(near));
+        models.filter(|model| known.insert(&model.name)).map(|model| model.name.clone()).collect()
+    }
+
+    /// Returns the server that would be asked for a model, with what is known of the model.
+    pub(crate) fn asked_at(&self, model: &str, near: bool) -> Option<(ServerState, ModelFacts)> {
+        let kept = self.lock();
+        kept.entries.iter().find_map(|entry| {
+            let facts = entry.usable(near).find(|facts| facts.name == model)?;
+            Some((entry.state.clone(), facts.clone()))
+        })
+    }
+
+    /// Tells whether a model is there, and at servers on this computer only as one that they pass on.
+    pub(crate) fn is_passed_on(&self, model: &str) -> bool {
+        let kept = self.lock();
+        let near = kept.entries.iter().filter(|entry| entry.is_near()).flat_map(|entry| &entry.state.models);
+        let mut found = near.filter(|facts| facts.name == model).peekable();
+        found.peek().is_some() && found.all(|facts| facts.elsewhere)
     }
 
     /// Remembers what a server said. Returns the models whose contexts are not known yet.
@@ -119,6 +131,7 @@ impl Servers {
                 entry.state.models = found.models;
                 entry.state.trouble = None;
                 entry.exact = found.exact;
+                entry.forget_contexts();
                 entry.fill();
                 let models = entry.state.models.iter();
                 models.filter(|model| model.context_tokens.is_none()).cloned().collect()
@@ -160,8 +173,8 @@ impl Servers {
     /// [`OpError::ModelNotAvailable`], [`OpError::ModelBusy`].
     pub(crate) fn seat(self: &Arc<Self>, model: &str, near: bool) -> Result<Seat, OpError> {
         let mut kept = self.lock();
-        let found = kept.entries.iter_mut().filter(|entry| !near || entry.is_near()).find_map(|entry| {
-            let facts = entry.state.models.iter().find(|facts| facts.name == model)?.clone();
+        let found = kept.entries.iter_mut().find_map(|entry| {
+            let facts = entry.usable(near).find(|facts| facts.name == model)?.clone();
             Some((entry, facts))
         });
         let Some((entry, facts)) = found else {
@@ -207,6 +220,20 @@ impl Entry {
     fn is_near(&self) -> bool {
         let server = &self.state.server;
         !server.far || Address::parse(&server.url, true).is_ok_and(|address| address.host.is_here())
+    }
+
+    /// Its models that may be asked; with `near`, those that can only be on this computer. One that the server passes on leaves this
+    /// computer, so somebody must have said that this server's questions may.
+    fn usable(&self, near: bool) -> impl Iterator<Item = &ModelFacts> {
+        let (here, may_leave) = (!near || self.is_near(), !near && self.state.server.far);
+        self.state.models.iter().filter(move |model| here && (may_leave || !model.elsewhere))
+    }
+
+    /// Drops the contexts of models that are gone, so that a server cannot fill the memory with names.
+    fn forget_contexts(&mut self) {
+        let there: HashSet<(&str, Option<u64>)> =
+            self.state.models.iter().map(|model| (model.name.as_str(), model.size_bytes)).collect();
+        self.contexts.retain(|(name, size), _| there.contains(&(name.as_str(), *size)));
     }
 
     /// Puts the contexts that are known to the models that do not say.

@@ -68,6 +68,33 @@ fn a_server_that_fails_offers_nothing_and_says_why() {
     assert_eq!(servers.states()[0].api, ModelApi::Auto);
 }
 
+#[test]
+fn a_model_that_its_server_passes_on_is_offered_only_where_questions_may_leave_and_never_near() {
+    for (far, offered) in [(false, vec!["llama3"]), (true, vec!["mine", "llama3"])] {
+        let servers = servers(&[("http://localhost:1", far)]);
+        let mine = ModelFacts { elsewhere: true, ..facts("mine") };
+        servers.found(1, Ok((ModelApi::Ollama, found(vec![mine, facts("llama3")]))));
+
+        assert_eq!(servers.offered(), offered);
+        assert_eq!(servers.names(true), ["llama3"]);
+        assert_eq!(servers.seat("mine", false).is_ok(), far);
+        assert!(matches!(servers.seat("mine", true), Err(OpError::ModelNotAvailable { .. })));
+        assert_eq!(servers.asked_at("mine", true), None);
+    }
+}
+
+#[test]
+fn what_is_known_of_models_goes_with_them() {
+    let servers = servers(&[("http://localhost:1", false)]);
+    for round in 0..3 {
+        let model = facts(&format!("model-{round}"));
+        servers.found(1, Ok((ModelApi::Ollama, found(vec![model.clone()]))));
+        servers.learn(1, &model, 4096);
+        assert_eq!(servers.states()[0].models[0].context_tokens, Some(4096));
+    }
+    assert_eq!(servers.lock().entries[0].contexts.len(), 1);
+}
+
 fn servers(list: &[(&str, bool)]) -> Arc<Servers> {
     let servers = Arc::new(Servers::default());
     servers.set(list.iter().map(|(url, far)| server(url, *far)).collect());
@@ -79,7 +106,13 @@ fn server(url: &str, far: bool) -> ModelServer {
 }
 
 fn find(servers: &Servers, number: u64, names: &[&str]) {
-    let facts = |name: &&str| ModelFacts { name: (*name).to_owned(), size_bytes: None, context_tokens: None };
-    let found = Found { name: None, models: names.iter().map(facts).collect(), exact: true };
-    servers.found(number, Ok((ModelApi::Ollama, found)));
+    servers.found(number, Ok((ModelApi::Ollama, found(names.iter().map(|name| facts(name)).collect()))));
+}
+
+fn facts(name: &str) -> ModelFacts {
+    ModelFacts { name: name.to_owned(), size_bytes: None, context_tokens: None, elsewhere: false }
+}
+
+fn found(models: Vec<ModelFacts>) -> Found {
+    Found { name: None, models, exact: true }
 }

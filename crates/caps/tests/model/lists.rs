@@ -21,7 +21,10 @@ async fn a_server_tells_its_interface_its_name_and_its_models() {
     let found = model.servers();
     assert_eq!((found[0].api, found[0].name.as_deref()), (ModelApi::Ollama, Some("Ollama 0.1.0-practice")));
     assert_eq!((found[1].api, found[1].name.as_deref()), (ModelApi::OpenAi, Some("Practice model")));
-    let facts = |size_bytes| ModelFacts { name: "practice-model".to_owned(), size_bytes, context_tokens: Some(8192) };
+    let facts = |size_bytes| {
+        let (name, context_tokens) = ("practice-model".to_owned(), Some(8192));
+        ModelFacts { name, size_bytes, context_tokens, elsewhere: false }
+    };
     assert_eq!(found[0].models, [facts(Some(42_000_000))]);
     assert_eq!(found[1].models, [facts(None)]);
     assert_eq!((found[0].trouble.as_ref(), found[1].trouble.as_ref()), (None, None));

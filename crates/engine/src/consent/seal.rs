@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use drawbridge_caps::Shown;
 use drawbridge_caps::computer::LaunchTarget;
+use drawbridge_caps::model::ServerState;
 use drawbridge_caps::shell::{Preview, Shell};
 use drawbridge_core::computer::ComputerOp;
 use drawbridge_core::model::ModelOp;
@@ -51,8 +52,9 @@ pub(crate) struct Seal {
     /// The app that would be started. A yes to any other operation on the screen is bound to the operation alone: what is on a
     /// screen changes all the time, and the question itself lies on it.
     launch: Option<LaunchTarget>,
-    /// The server that would be asked: a yes to one on this computer is none to another one that has a model of the same name.
-    model_server: Option<String>,
+    /// The server that would be asked, and whether what it is asked may leave this computer: a yes to one on this computer is none to
+    /// another one that has a model of the same name.
+    model_server: Option<(String, bool)>,
 }
 
 /// The state of one path.
@@ -124,8 +126,13 @@ impl Sighted {
                     requested: op.model.clone(),
                     available: scene.models.model.offered(),
                 };
-                let server = scene.models.server_of(&op.model).ok_or_else(unknown)?.server.url;
-                Ok(Self { seal: Seal { model_server: Some(server), ..Seal::default() }, paths: Vec::new() })
+                let found = scene.models.server_of(&op.model, false).ok_or_else(unknown)?;
+                Ok(Self { seal: Seal { model_server: Some(asked_at(found)), ..Seal::default() }, paths: Vec::new() })
+            }
+            // What stands in its way is told by the capability, which knows it better.
+            Operation::Model(ModelOp::Turn(op)) => {
+                let model_server = scene.models.server_of(&op.model, true).map(asked_at);
+                Ok(Self { seal: Seal { model_server, ..Seal::default() }, paths: Vec::new() })
             }
             Operation::Browse(_)
             | Operation::Computer(_)
@@ -172,6 +179,10 @@ impl Seal {
     pub(crate) fn of_folder(path: String, identity: DirectoryIdentity) -> Self {
         Self { folder: Some((path, identity)), ..Self::default() }
     }
+}
+
+fn asked_at((found, leaves): (ServerState, bool)) -> (String, bool) {
+    (found.server.url, leaves)
 }
 
 fn root_of(scene: &Scene) -> Result<&Root, OpError> {

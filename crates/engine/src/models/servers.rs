@@ -86,7 +86,7 @@ pub(super) fn all(configured: &[Entry], state: &PolicyState) -> Vec<Entry> {
             None => list.push(entry),
             // What the person says of a server goes further than the place where it was named first.
             Some(other) if other.refused.is_some() && entry.refused.is_none() => *other = entry,
-            Some(_) => {}
+            Some(other) => other.server.far |= entry.server.far,
         }
     }
     list

@@ -7,7 +7,6 @@ use drawbridge_core::model::Completion;
 use super::label::Label;
 use super::{PromptFacts, push};
 use crate::consent::seal::Scene;
-use crate::models::servers::leaves;
 use crate::record;
 
 /// Adds the facts of a completion. `session` is none for the own try of the person.
@@ -17,9 +16,9 @@ pub(super) fn facts(op: &Completion, session: Option<&SessionId>, scene: &Scene,
     }
     let details = &mut facts.details;
     push(details, Label::Model, &op.model);
-    if let Some(found) = scene.models.server_of(&op.model) {
+    if let Some((found, leaves)) = scene.models.server_of(&op.model, false) {
         push(details, Label::ModelServer, &found.server.url);
-        if leaves(&found.server) {
+        if leaves {
             push(details, Label::ModelElsewhere, "yes");
         }
     }

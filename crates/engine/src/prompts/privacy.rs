@@ -6,14 +6,13 @@ use drawbridge_core::model::{Release, Turn};
 use super::label::Label;
 use super::{PromptFacts, push};
 use crate::consent::seal::Scene;
-use crate::models::servers::leaves;
 
 /// The facts of a question that the local model would answer. All that it is told is shown.
 pub(super) fn turn(op: &Turn, session: Option<&SessionId>, scene: &Scene, facts: &mut PromptFacts) {
     let details = &mut facts.details;
     push(details, Label::Model, &op.model);
-    if let Some(server) = near_server(scene, &op.model) {
-        push(details, Label::ModelServer, &server);
+    if let Some((found, _)) = scene.models.server_of(&op.model, true) {
+        push(details, Label::ModelServer, &found.server.url);
     }
     let paths = session.map(|session| scene.models.privacy.paths(session, &op.stubs)).unwrap_or_default();
     for (stub, path) in op.stubs.iter().zip(paths) {
@@ -36,11 +35,4 @@ pub(super) fn release(op: &Release, facts: &mut PromptFacts) {
     for path in &op.paths {
         push(details, Label::PrivateFile, path);
     }
-}
-
-/// Returns the address of the server that would read the files: the first on this computer that has the model.
-fn near_server(scene: &Scene, model: &str) -> Option<String> {
-    let has = |models: &[drawbridge_caps::model::ModelFacts]| models.iter().any(|facts| facts.name == model);
-    let servers = scene.models.model.servers();
-    servers.into_iter().find(|state| !leaves(&state.server) && has(&state.models)).map(|state| state.server.url)
 }

@@ -147,11 +147,13 @@ pub(crate) fn tags(models: &[ScriptModel]) -> Value {
     let models: Vec<Value> = models
         .iter()
         .map(|model| {
-            json!({
+            let mut listed = json!({
                 "name": model.name, "model": model.name, "modified_at": CREATED_AT, "size": model.size_bytes,
                 "digest": "0".repeat(64),
                 "details": {"format": "gguf", "family": "practice", "parameter_size": "0", "quantization_level": "F32"},
-            })
+            });
+            add_remote(&mut listed, model);
+            listed
         })
         .collect();
     json!({ "models": models })
@@ -159,11 +161,21 @@ pub(crate) fn tags(models: &[ScriptModel]) -> Value {
 
 /// `POST /api/show`.
 pub(crate) fn show(model: &ScriptModel) -> Value {
-    json!({
+    let mut shown = json!({
         "details": {"format": "gguf", "family": "practice", "parameter_size": "0", "quantization_level": "F32"},
         "model_info": {"general.architecture": "practice", "practice.context_length": model.context_tokens},
         "capabilities": ["completion"],
-    })
+    });
+    add_remote(&mut shown, model);
+    shown
+}
+
+/// Says where a model runs that is only passed on; nothing of others.
+fn add_remote(facts: &mut Value, model: &ScriptModel) {
+    if let Some(host) = &model.remote_host {
+        facts["remote_host"] = json!(host);
+        facts["remote_model"] = json!(model.name);
+    }
 }
 
 /// `GET /v1/models`.

@@ -90,13 +90,22 @@ pub struct ScriptModel {
     pub size_bytes: u64,
     /// Tokens that it can read; a longer prompt is cut in silence (Ollama) or refused (shared interface), as real servers do.
     pub context_tokens: u64,
+    /// Where it really runs, if the server only passes questions on (Ollama).
+    pub remote_host: Option<String>,
 }
 
 impl ScriptModel {
+    /// A model of this name that runs elsewhere, as servers list it.
+    #[must_use]
+    pub fn passed_on(name: &str) -> Self {
+        let remote_host = Some("https://models.example:443".to_owned());
+        Self { size_bytes: 384, remote_host, ..Self::named(name) }
+    }
+
     /// A small model of this name.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), size_bytes: 42_000_000, context_tokens: 8192 }
+        Self { name: name.to_owned(), size_bytes: 42_000_000, context_tokens: 8192, remote_host: None }
     }
 }
 
