@@ -19,6 +19,8 @@ use crate::hardware::Stop;
 const QUIET: Duration = Duration::from_millis(200);
 /// Told at the latest so long after the first change.
 const LATEST: Duration = Duration::from_secs(2);
+/// Links that are followed from a path; the kernel follows more, and nobody has so many.
+const MOST_LINKS: usize = 8;
 /// What devices are called, and the folders that hold some.
 const DEVICES: [&str; 5] = ["tty", "rfcomm", "gpiochip", "bus", "serial"];
 
@@ -68,7 +70,7 @@ impl Changes {
             self.add_all(&bus.path());
         }
         for path in self.paths.clone() {
-            self.watch_path(&path);
+            self.watch_links(&path);
         }
         Ok(())
     }
@@ -77,6 +79,16 @@ impl Changes {
     fn add_all(&mut self, folder: &Path) {
         if let Ok(names) = self.add(folder) {
             names.all = true;
+        }
+    }
+
+    /// Watches a path and what it leads to: a link stays behind when the program that serves a pseudo-terminal is killed.
+    fn watch_links(&mut self, path: &Path) {
+        let mut at = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            self.watch_path(&at);
+            let (Ok(leads_to), Some(folder)) = (std::fs::read_link(&at), at.parent()) else { return };
+            at = folder.join(leads_to);
         }
     }
 

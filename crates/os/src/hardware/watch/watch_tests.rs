@@ -65,6 +65,22 @@ fn a_port_that_the_person_named_is_watched_wherever_it_lies() {
 }
 
 #[test]
+fn what_a_link_leads_to_is_watched_as_the_link_stays_behind() {
+    let place = tempfile::tempdir().unwrap();
+    let dev = place.path().join("dev");
+    fs::create_dir_all(dev.join("pts")).unwrap();
+    let (near, named) = (dev.join("pts/4"), place.path().join("port"));
+    fs::write(&near, "").unwrap();
+    std::os::unix::fs::symlink(&near, place.path().join("between")).unwrap();
+    std::os::unix::fs::symlink("between", &named).unwrap();
+    let (_watch, told) = watch(&dev, std::slice::from_ref(&named));
+    fs::remove_file(&near).unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+    fs::write(&near, "").unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
 fn whoever_looks_ends_at_once_too() {
     let (say, told) = channel::<()>();
     drop(
