@@ -322,3 +322,7 @@ impl Capability for Model {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "model/limit_tests.rs"]
+mod tests;
