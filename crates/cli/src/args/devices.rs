@@ -8,13 +8,13 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 pub(crate) enum DevicesVerb {
     /// Shares a device with agents. While Drawbridge runs this is done in its window
     Share {
-        /// Its name, a unique beginning of it, or its port
+        /// Its name, a unique beginning of it, its port, its chip, or its USB ids such as 2341:0043
         #[arg(value_name = "ID")]
         device: String,
     },
     /// Takes a device back and closes it
     Unshare {
-        /// Its name, a unique beginning of it, or its port
+        /// Its name, a unique beginning of it, its port, its chip, or its USB ids such as 2341:0043
         #[arg(value_name = "ID")]
         device: String,
     },
@@ -33,7 +33,7 @@ pub(crate) enum DevicesVerb {
 /// A shared device.
 #[derive(Debug, Args)]
 pub(crate) struct Named {
-    /// Its name as `devices` shows it, a unique beginning of it, or its port
+    /// Its name as `devices` shows it, a unique beginning of it, its port, its chip, or its USB ids such as 2341:0043
     #[arg(value_name = "ID")]
     pub(crate) device: String,
 }
