@@ -33,6 +33,11 @@ fn has_open(process: &Path, number: u64) -> bool {
     has
 }
 
+/// Tells whether a number is that of the near end of a pseudo-terminal.
+pub(crate) fn is_near_end(number: u64) -> bool {
+    rustix::fs::major(number) == NEAR_ENDS
+}
+
 /// The device that is opened to make a pseudo-terminal.
 fn far_ends() -> u64 {
     rustix::fs::makedev(5, 2)
@@ -43,7 +48,7 @@ fn serves(process: &Path, handle: &Path, near: u64) -> bool {
     let Some(name) = handle.file_name() else { return false };
     let facts = fs::read_to_string(process.join("fdinfo").join(name)).unwrap_or_default();
     let index = facts.lines().find_map(|line| line.strip_prefix("tty-index:")?.trim().parse().ok());
-    rustix::fs::major(near) == NEAR_ENDS && index == Some(rustix::fs::minor(near))
+    is_near_end(near) && index == Some(rustix::fs::minor(near))
 }
 
 /// Finds a process whose controlling terminal this is, in words: a person types there, or a login waits for one.

@@ -60,11 +60,12 @@ impl Ports {
             return Err(another(path));
         }
         not_a_session(path, facts.rdev())?;
-        let opened = tty::Opened::open(path)?;
+        let told = |fault| with_holder(fault, path, facts.rdev());
+        let opened = tty::Opened::open(path).map_err(told)?;
         if opened.number() != Some(facts.rdev()) {
             return Err(another(path));
         }
-        opened.lock(path).map_err(|fault| with_holder(fault, facts.rdev()))?;
+        opened.lock(path).map_err(told)?;
         if let Some(who) = holders::holder(facts.rdev()) {
             return Err(busy(path, &who));
         }
@@ -150,11 +151,21 @@ fn busy(path: &Path, who: &str) -> HardwareFault {
 }
 
 /// Says who has it, if that can be told.
-fn with_holder(fault: HardwareFault, number: u64) -> HardwareFault {
+fn with_holder(fault: HardwareFault, path: &Path, number: u64) -> HardwareFault {
+    if fault.fault != DeviceFault::Busy {
+        return fault;
+    }
     match holders::holder(number) {
-        Some(who) if fault.fault == DeviceFault::Busy => {
-            HardwareFault::new(DeviceFault::Busy, format!("it is held by {who}; close it there and try again"))
-        }
-        Some(_) | None => fault,
+        Some(who) => busy(path, &who),
+        // What a program asked for outlives it there, as long as the program at the other end goes on.
+        None if holders::is_near_end(number) => HardwareFault::new(
+            DeviceFault::Busy,
+            format!(
+                "{} is held by another program, or one that has ended left it so; close it there, or begin what serves \
+                 this pseudo-terminal anew, and try again",
+                path.display()
+            ),
+        ),
+        None => fault,
     }
 }

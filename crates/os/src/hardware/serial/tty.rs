@@ -55,9 +55,7 @@ impl Opened {
 
     /// Returns the kernel's number of the device.
     pub(super) fn number(&self) -> Option<u64> {
-        let file = File::from(self.port.try_clone().ok()?);
-        #[allow(clippy::useless_conversion, reason = "wide on some systems only")]
-        file.metadata().ok().map(|facts| u64::from(facts.rdev()))
+        number_of(&self.port)
     }
 
     /// Asks for it alone, in the ways that other programs heed.
@@ -73,6 +71,12 @@ impl Opened {
             other => io_fault(other),
         })
     }
+}
+
+fn number_of(port: &OwnedFd) -> Option<u64> {
+    let file = File::from(port.try_clone().ok()?);
+    #[allow(clippy::useless_conversion, reason = "wide on some systems only")]
+    file.metadata().ok().map(|facts| u64::from(facts.rdev()))
 }
 
 /// Says why a port could not be opened.
@@ -128,6 +132,12 @@ impl Tty {
         let twin = handle.try_clone().map_err(|fault| HardwareFault::new(DeviceFault::Io, fault.to_string()))?;
         // SAFETY: the handle is open and nobody else has this one. It takes it for itself alone and closes it.
         let library = unsafe { TTYPort::from_raw_fd(twin.into_raw_fd()) };
+        // The library asks for it alone. A pseudo-terminal remembers that as long as its server has it open: after a crash here
+        // nobody could open it any more. Its lock stays, which goes with us.
+        #[cfg(target_os = "linux")]
+        if super::holders::is_near_end(number_of(&handle).unwrap_or_default()) {
+            let _ = rustix::termios::ioctl_tiocnxcl(&handle);
+        }
         let port = Port { handle, library: Mutex::new(library), before, _lock: lock };
         let closed = Stop::new().map_err(|fault| HardwareFault::new(DeviceFault::Io, fault.to_string()))?;
         // From here on dropping it leaves the port as it was found.
