@@ -1,7 +1,7 @@
 //! Whether a path is a serial port, told without opening it: opening one can reset what is behind it, and opening another device can
 //! do worse.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use drawbridge_core::DeviceFault;
 
@@ -10,9 +10,24 @@ use super::HardwareFault;
 /// Checks that a path the person named is a serial port or a pseudo-terminal. Opens nothing.
 ///
 /// # Errors
-/// `Absent` when nothing is there, `Unsupported` when it is something else.
+/// `Absent` when nothing is there, `Unsupported` when it is something else, or a link that anybody may turn to another port.
 pub fn check(path: &Path) -> Result<(), HardwareFault> {
     system::check(path)
+}
+
+/// Checks it and returns the kernel's number of what is there.
+///
+/// # Errors
+/// As [`check`].
+#[cfg(target_os = "linux")]
+pub(crate) fn checked(path: &Path) -> Result<u64, HardwareFault> {
+    system::checked(path)
+}
+
+/// Returns where a path leads to in the end; the path itself where that cannot be told.
+#[must_use]
+pub fn end_of(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(unix)]
@@ -24,6 +39,11 @@ mod system {
     use super::{DeviceFault, HardwareFault, no_port};
 
     pub(super) fn check(path: &Path) -> Result<(), HardwareFault> {
+        checked(path).map(drop)
+    }
+
+    #[allow(clippy::useless_conversion, reason = "wide on some systems only")]
+    pub(super) fn checked(path: &Path) -> Result<u64, HardwareFault> {
         let facts = fs::metadata(path).map_err(|fault| {
             let shown = path.display();
             if fault.kind() == std::io::ErrorKind::NotFound {
@@ -35,7 +55,27 @@ mod system {
                 HardwareFault::new(DeviceFault::Denied, format!("{shown} cannot be looked at: {fault}"))
             }
         })?;
-        if facts.file_type().is_char_device() && is_port(path, facts.rdev()) { Ok(()) } else { Err(no_port(path)) }
+        let number = facts.rdev().into();
+        if !facts.file_type().is_char_device() || !is_port(path, number) {
+            return Err(no_port(path));
+        }
+        if may_be_turned(path, number) { Err(super::turned(path)) } else { Ok(number) }
+    }
+
+    /// A link outside `/dev` is often in a folder that programs write to, also those of an attached chat: turned to another port it
+    /// would share that one. Pseudo-terminals have no other names that stay.
+    #[cfg(target_os = "linux")]
+    fn may_be_turned(path: &Path, device: u64) -> bool {
+        use crate::hardware::serial::is_near_end;
+        !is_near_end(device) && !super::in_dev(path)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn may_be_turned(path: &Path, _: u64) -> bool {
+        let pseudo = ["ttys", "pts/"].map(|start| Path::new("/dev").join(start));
+        let real = super::end_of(path);
+        let is_pseudo = pseudo.iter().any(|start| real.to_string_lossy().starts_with(&*start.to_string_lossy()));
+        !is_pseudo && !super::in_dev(path)
     }
 
     /// The kernel's own list of terminals: those of serial drivers, and the near ends of pseudo-terminals.
@@ -65,6 +105,24 @@ mod system {
         let number = name.trim_start_matches(r"\\.\").strip_prefix("COM").map(str::parse::<u16>);
         if matches!(number, Some(Ok(_))) { Ok(()) } else { Err(no_port(path)) }
     }
+}
+
+#[cfg(unix)]
+fn turned(path: &Path) -> HardwareFault {
+    let message = format!(
+        "{} is a link outside /dev, which other programs could turn to another port; name the port itself, such as {}",
+        path.display(),
+        end_of(path).display()
+    );
+    HardwareFault::new(DeviceFault::Unsupported, message)
+}
+
+/// Tells whether a path, as it is written, goes through folders alone that only the system writes to.
+#[cfg(any(unix, test))]
+fn in_dev(path: &Path) -> bool {
+    use std::path::Component;
+    let open_to_all = ["/dev/shm", "/dev/mqueue"].iter().any(|folder| path.starts_with(folder));
+    path.starts_with("/dev") && !open_to_all && !path.components().any(|part| part == Component::ParentDir)
 }
 
 fn no_port(path: &Path) -> HardwareFault {
@@ -108,6 +166,34 @@ unknown              /dev/tty        4 1-63 console
             assert!(!in_drivers(DRIVERS, other), "{other:?}");
         }
         assert!(!in_drivers("", (4, 64)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_name_counts_as_the_systems_own_in_its_own_folders_alone() {
+        for own in ["/dev/ttyUSB0", "/dev/serial/by-id/usb-1", "/dev/pts/4"] {
+            assert!(in_dev(Path::new(own)), "{own}");
+        }
+        for other in ["/home/kim/port", "/dev/shm/port", "/dev/mqueue/port", "/dev/../tmp/port", "/device/port"] {
+            assert!(!in_dev(Path::new(other)), "{other}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_that_others_may_turn_leads_to_no_real_port() {
+        use std::os::unix::fs::MetadataExt as _;
+        // Looked at, never opened. Machines without a port have nothing to look at.
+        let real = Path::new("/dev/ttyS0");
+        if !std::fs::metadata(real).is_ok_and(|facts| rustix::fs::major(facts.rdev()) == 4) || check(real).is_err() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(real, &link).unwrap();
+        let fault = check(&link).unwrap_err();
+        assert_eq!(fault.fault, DeviceFault::Unsupported);
+        assert!(fault.message.ends_with("such as /dev/ttyS0"), "{fault}");
     }
 
     #[cfg(unix)]

@@ -27,6 +27,8 @@ use drawbridge_core::hardware::{Device, DeviceId, LineStates, SerialSettings};
 use super::{HardwareFault, Stop};
 
 #[cfg(target_os = "linux")]
+pub(crate) use holders::is_near_end;
+#[cfg(target_os = "linux")]
 pub use linux::Ports;
 
 /// What serial ports a system has.

@@ -98,9 +98,9 @@ impl SerialPorts for Ports {
         let named = added.iter().find(|path| id::serial_of_path(path) == *device);
         let link = match named {
             Some(path) => {
-                // A link is followed as it stands now: the person named the link.
-                port::check(Path::new(path))?;
-                self.open_path(Path::new(path), None, settings)?
+                // A link is followed as it stands now: the person named the link. What was checked is what is opened.
+                let number = port::checked(Path::new(path))?;
+                self.open_path(Path::new(path), Some(number), settings)?
             }
             None => self.open_found(device, settings)?,
         };
@@ -119,8 +119,7 @@ fn as_device(found: Found) -> Device {
 
 fn added_device(path: &str) -> Option<Device> {
     let target = Path::new(path);
-    port::check(target).ok()?;
-    let number = fs::metadata(target).ok()?.rdev();
+    let number = port::checked(target).ok()?;
     let denied = access::denied(target).or_else(|| not_a_session(target, number).err().map(|fault| fault.message));
     Some(Device {
         id: id::serial_of_path(path),
