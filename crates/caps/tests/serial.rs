@@ -220,6 +220,10 @@ async fn a_cancelled_write_ends_and_the_port_stays_usable() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pulling_the_plug_ends_what_waits_and_leaves_nothing_open() {
     let mut desk = Desk::opened().await;
+    // A thread names itself when it has begun.
+    while readers() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     assert_eq!((readers(), handles()), (1, 2));
     let reading = desk.begin(read(Some(b"never"), 100, PATIENCE), &CancellationToken::new());
     desk.line.unplug();

@@ -40,9 +40,15 @@ impl Inbox {
 
     /// Takes what came in. Waits for room where the other side can be held back.
     pub(super) fn push(&self, bytes: &[u8]) {
+        let mut bytes = bytes;
         let mut state = self.lock();
-        if self.holds_back {
-            let is_full = |state: &mut State| state.ended.is_none() && state.bytes.len() + bytes.len() > CAPACITY;
+        while self.holds_back && state.ended.is_none() && state.bytes.len() + bytes.len() > CAPACITY {
+            // What there is room for, as a reader may wait for just that.
+            let (fits, rest) = bytes.split_at((CAPACITY - state.bytes.len()).min(bytes.len()));
+            state.bytes.extend(fits);
+            bytes = rest;
+            self.came.notify_waiters();
+            let is_full = |state: &mut State| state.ended.is_none() && state.bytes.len() >= CAPACITY;
             state = self.room.wait_while(state, is_full).unwrap_or_else(PoisonError::into_inner);
         }
         let over = (state.bytes.len() + bytes.len()).saturating_sub(CAPACITY).min(state.bytes.len());

@@ -111,6 +111,21 @@ async fn who_waits_hears_that_it_ended_and_what_was_enough_is_still_read() {
     assert_eq!(fault.fault, DeviceFault::Unplugged, "the first reason counts");
 }
 
+#[tokio::test]
+async fn a_reader_gets_all_that_there_is_room_for_from_a_side_that_is_held_back() {
+    let inbox = Arc::new(Inbox::new(true));
+    inbox.push(&vec![1; CAPACITY - 4]);
+    let filling = {
+        let inbox = inbox.clone();
+        std::thread::spawn(move || inbox.push(&[2; 10]))
+    };
+    let all = up_to(CAPACITY as u32);
+    let got = inbox.read(&all, Instant::now() + Duration::from_secs(60)).await.unwrap();
+    assert_eq!((got.bytes.len(), got.ended, got.lost), (CAPACITY, ReadEnd::Length, 0));
+    filling.join().unwrap();
+    assert_eq!(read(&inbox, &up_to(6)).await.0, [2; 6]);
+}
+
 #[test]
 fn a_side_that_can_be_held_back_loses_nothing() {
     let inbox = Arc::new(Inbox::new(true));
