@@ -1250,7 +1250,7 @@ edge: string,
  */
 max_events: number, 
 /**
- * At most so long, up to 60 s.
+ * At most so long, 1 ms to 60 s.
  */
 timeout_ms: number, } | { "act": "gpio_release", 
 /**
