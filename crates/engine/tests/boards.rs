@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use drawbridge_caps::hardware::System;
-use drawbridge_core::hardware::{Device, DeviceId, SerialSettings, UsbData};
+use drawbridge_core::hardware::{Device, DeviceId, DevicePlace, SerialSettings, UsbData};
 use drawbridge_core::{Power, PowerMode};
 use drawbridge_engine::device_act::{DeviceAct, DeviceBytes, DeviceResult};
 use drawbridge_engine::view::DeviceView;
@@ -291,4 +291,42 @@ async fn a_driver_that_hangs_is_told_and_holds_up_neither_hello_nor_other_comman
     rig.until(|now| now.devices.looked).await;
     rig.handle.send(Command::LookAtDevices).await.unwrap();
     rig.stop().await;
+}
+
+/// Serial ports that the system lists.
+struct Listed(Vec<Device>);
+
+impl SerialPorts for Listed {
+    fn list(&self, _: &[String]) -> Vec<Device> {
+        self.0.clone()
+    }
+
+    fn open(&self, _: &DeviceId, _: &[String], _: &SerialSettings) -> Result<Arc<dyn SerialLink>, HardwareFault> {
+        panic!("it was opened")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_the_system_lists_is_shared_in_the_list_and_not_added() {
+    let port = "/dev/ttyUSB7".to_owned();
+    let listed = Device {
+        id: DeviceId::parse("serial-7").unwrap(),
+        place: DevicePlace::Serial { port: port.clone() },
+        description: "Adapter\u{202e}".to_owned(),
+        denied: None,
+    };
+    let mut wish = Wish::headless().with_window();
+    wish.hardware = Some(System {
+        serial: Arc::new(Listed(vec![listed])),
+        usb: Arc::new(usb::recorded::Recorded::default()),
+        gpio: Arc::new(gpio::recorded::Recorded::default()),
+    });
+    let rig = Rig::start(wish).await;
+
+    let refused = rig.handle.send(Command::AddPort { path: port.clone() }).await.unwrap_err();
+
+    assert_eq!((refused.code.as_str(), refused.message.contains(&port)), ("port_listed", true), "{refused:?}");
+    rig.handle.send(Command::ShareDevice { id: "serial-7".to_owned(), shared: true }).await.unwrap();
+    let row = rig.handle.snapshot().devices.devices[0].clone();
+    assert_eq!((row.shared, row.added, row.description.as_str()), (true, None, "Adapter\\u{202E}"));
 }
