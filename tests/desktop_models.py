@@ -271,6 +271,7 @@ def a_port(window, cli):
         until("it is shared", lambda: window.script(f"return {row}.querySelector('input').checked && {row}.innerText.split('\\n').includes('Shared')"))
         window.picture("devices")
         listed = subprocess.run([cli, "devices", "--json"], capture_output=True, text=True, timeout=60)
+        assert listed.returncode == 0, listed.stderr
         shared = [device for device in map(json.loads, listed.stdout.splitlines()) if device["shared"]]
         assert [device["place"] for device in shared] == [port], listed.stdout
     finally:
