@@ -7,6 +7,8 @@ mod acts;
 mod rows;
 mod sharing;
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,6 +46,8 @@ const CLOSE_WITHIN: Duration = Duration::from_millis(200);
 #[derive(Default)]
 struct Found {
     devices: Vec<Device>,
+    /// Where the paths of serial ports lead to.
+    ends: BTreeMap<DeviceId, String>,
     looked: bool,
 }
 
@@ -156,7 +160,8 @@ impl Devices {
     }
 
     fn take(&self, devices: Vec<Device>) {
-        *self.found() = Found { devices, looked: true };
+        let ends = devices.iter().filter_map(end_of).collect();
+        *self.found() = Found { devices, ends, looked: true };
         self.share_what_is_configured();
         self.tell();
     }
@@ -246,7 +251,10 @@ impl Devices {
         let found = self.found();
         let usable = |device: &&Device| device.denied.is_none() && state.devices.contains_key(&device.id);
         let shared = found.devices.iter().filter(usable);
-        shared.take(MAX_DEVICES).map(in_hello).collect()
+        shared
+            .take(MAX_DEVICES)
+            .map(|device| in_hello(device, found.ends.get(&device.id).map(String::as_str)))
+            .collect()
     }
 
     /// Notes an act that begins; it ends with everything that is stopped.
@@ -356,6 +364,13 @@ async fn came_or_went(watch: &mut Option<DeviceWatch>) {
         Some(watch) => watch.changed().await,
         None => std::future::pending().await,
     }
+}
+
+/// Returns where the path of a serial port leads to. Blocks, a moment.
+fn end_of(device: &Device) -> Option<(DeviceId, String)> {
+    let DevicePlace::Serial { port } = &device.place else { return None };
+    let end = drawbridge_os::hardware::port::end_of(Path::new(port));
+    Some((device.id.clone(), end.to_string_lossy().into_owned()))
 }
 
 /// Closes within a bound.

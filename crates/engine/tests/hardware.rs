@@ -71,7 +71,8 @@ fn said(rig: &Rig) -> (Vec<Value>, Vec<String>) {
 }
 
 async fn until_said(rig: &Rig, port: Option<&Path>) -> Vec<Value> {
-    let wanted = port.map(|port| port.to_str().unwrap().to_owned());
+    // Where the link leads to: its own name may hold a serial number.
+    let wanted = port.map(|port| port.canonicalize().unwrap().to_str().unwrap().to_owned());
     rig.until(|_| {
         let (devices, capabilities) = said(rig);
         let named = devices.first().map(|device| text(&device["port"]));

@@ -35,11 +35,12 @@ pub(super) fn place_of(place: &DevicePlace) -> String {
     }
 }
 
-/// Tells a device to the platform (spec 12).
-pub(super) fn in_hello(device: &Device) -> HardwareDevice {
+/// Tells a device to the platform (spec 12). `end` is where its path leads to: names beneath `/dev/serial/by-id` hold serial numbers,
+/// and a path of the person's own is nobody's business.
+pub(super) fn in_hello(device: &Device, end: Option<&str>) -> HardwareDevice {
     let desc = escape_outside_text(&device.description);
     match &device.place {
-        DevicePlace::Serial { port } => HardwareDevice::Serial { port: port.clone(), desc },
+        DevicePlace::Serial { port } => HardwareDevice::Serial { port: escape_outside_text(end.unwrap_or(port)), desc },
         DevicePlace::Usb { vendor, product, .. } => {
             HardwareDevice::Usb { vid: format!("{vendor:04x}"), pid: format!("{product:04x}"), desc }
         }
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_platform_is_told_four_digits_and_nothing_that_hides() {
-        let usb = in_hello(&device(DevicePlace::Usb { vendor: 0x2341, product: 0x43, bus: 1, address: 7 }));
+        let usb = in_hello(&device(DevicePlace::Usb { vendor: 0x2341, product: 0x43, bus: 1, address: 7 }), None);
 
         let told = serde_json::to_value(usb).unwrap();
         assert_eq!((&told["type"], &told["vid"], &told["pid"]), (&"usb".into(), &"2341".into(), &"0043".into()));
