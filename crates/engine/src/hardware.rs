@@ -4,6 +4,7 @@
 //! background: no HELLO waits for a look, and one that said less than what was found is said again.
 
 mod acts;
+mod pace;
 mod rows;
 mod sharing;
 
@@ -29,6 +30,7 @@ use crate::view::DevicesView;
 
 use acts::Acts;
 pub(crate) use acts::Running;
+use pace::Pace;
 use rows::kind_of;
 pub use rows::{device_rows, label_of};
 use sharing::{in_hello, place_of};
@@ -109,6 +111,7 @@ impl Devices {
     }
 
     async fn follow_the_power(self: Arc<Self>) {
+        let mut pace = Pace::default();
         loop {
             if !self.is_on() {
                 self.wake.notified().await;
@@ -122,6 +125,10 @@ impl Devices {
                     // Switched, or with other ports to follow.
                     () = self.wake.notified() => break,
                     () = came_or_went(&mut watch) => drop(self.look().await),
+                }
+                tokio::select! {
+                    () = self.wake.notified() => break,
+                    () = tokio::time::sleep(pace.rest(tokio::time::Instant::now())) => {}
                 }
             }
         }
