@@ -87,7 +87,8 @@ async fn connection(stream: LocalStream, handle: &EngineHandle, options: &Contro
             () = stop.cancelled() => return,
         };
         let (answer, go_on) = match line {
-            Ok(Some(line)) if wants_to_use(&line) => tokio::select! {
+            // Using a device alone ends when the client goes. Everything else is carried out.
+            Ok(Some(line)) if wants(&line, "use_device") => tokio::select! {
                 answer = respond(&line, handle, options) => (answer, true),
                 // Nobody waits for what comes of it any more, so it ends: dropping the answer tells the engine.
                 () = hung_up(&mut reader) => return,
@@ -105,13 +106,15 @@ async fn connection(stream: LocalStream, handle: &EngineHandle, options: &Contro
     }
 }
 
-/// Tells one connection too many so. The stop alone gets through: whoever takes up all the room must not be able to keep a person
-/// from it.
+/// Tells one connection too many so. The stop and a look alone get through: whoever takes up all the room must not be able to keep a
+/// person from them.
 async fn turn_away(stream: LocalStream, handle: &EngineHandle, options: &ControlOptions) {
     let (reader, mut writer) = tokio::io::split(stream);
     let mut reader = BufReader::new(reader);
     let answer = match timeout(FIRST_LINE, read_line(&mut reader, REQUEST_LIMIT_BYTES)).await {
-        Ok(Ok(Some(line))) if wants_to_raise(&line) => respond(&line, handle, options).await,
+        Ok(Ok(Some(line))) if wants_to_raise(&line) || wants(&line, "snapshot") => {
+            respond(&line, handle, options).await
+        }
         Ok(_) | Err(_) => {
             let busy = CommandError::new("busy", "too many programs talk to Drawbridge at the same time; try again");
             error(&Value::Null, &busy)
@@ -129,14 +132,14 @@ fn wants_to_raise(line: &[u8]) -> bool {
     serde_json::from_value(request).is_ok_and(|command: Command| command == Command::SetRaised { raised: true })
 }
 
-/// Tells whether a request is about using a device: that alone ends when the client goes. Everything else is carried out.
-fn wants_to_use(line: &[u8]) -> bool {
+/// Tells whether a request is this one.
+fn wants(line: &[u8], command: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
         #[serde(borrow)]
         command: std::borrow::Cow<'a, str>,
     }
-    serde_json::from_slice(line).is_ok_and(|named: Named<'_>| named.command == "use_device")
+    serde_json::from_slice(line).is_ok_and(|named: Named<'_>| named.command == command)
 }
 
 /// Waits until the client has closed its side. Takes nothing of what it may have sent already.
