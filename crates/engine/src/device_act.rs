@@ -499,6 +499,10 @@ fn usb(said: UsbDescription) -> UsbView {
 /// Says why an act failed, with a stable code for each reason.
 pub(crate) fn fault(error: &OpError) -> CommandError {
     let said = |code: &str| CommandError::new(code, crate::engine::sentence(&escape_outside_text(&error.to_string())));
+    // A device's name stays as it is written.
+    let of_device = |code: &str| {
+        CommandError::new(code, crate::engine::sentence(&escape_outside_text(&format!("the device {error}"))))
+    };
     match error {
         OpError::DeviceNotShared { device } => CommandError::new(
             "device_not_shared",
@@ -507,7 +511,7 @@ pub(crate) fn fault(error: &OpError) -> CommandError {
                 shown(device)
             ),
         ),
-        OpError::Device { fault, .. } => said(device_code(*fault)),
+        OpError::Device { fault, .. } => of_device(device_code(*fault)),
         OpError::PowerOff { .. } => CommandError::new(
             "power_off",
             "The power over devices is switched off. Switch it on in the window, or start with --enable-hardware.",
