@@ -2,7 +2,7 @@
 //! [`crate::gpio`]; it always goes through the running engine.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use drawbridge_core::escape_outside_text;
@@ -22,6 +22,8 @@ use crate::{accounts, configuration, out, stopped};
 
 /// A person may have to answer a question before an act begins.
 const QUESTION: Duration = Duration::from_secs(75);
+/// A connection that was not used for so long is made anew: the engine lets go of one after half a minute.
+const FORGOTTEN: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(verb: Option<DevicesVerb>, json: bool) -> anyhow::Result<u8> {
     match verb {
@@ -121,6 +123,7 @@ fn in_window(error: ControlError) -> anyhow::Error {
 pub(crate) struct Desk {
     client: Client,
     device: DeviceView,
+    used: Instant,
 }
 
 impl Desk {
@@ -129,10 +132,7 @@ impl Desk {
     /// # Errors
     /// When no engine runs (exit code 3), when there is no such device, or several are meant.
     pub(crate) async fn at(named: &Named, kind: DeviceKind) -> anyhow::Result<Self> {
-        let Some(mut client) = Place::from_env()?.engine().await? else {
-            let why = anyhow!("Drawbridge is not running, so nothing was done; start it with --enable-hardware first");
-            return Err(coded(NO_ENGINE, why));
-        };
+        let mut client = connected().await?;
         let device = find(&mut client, &named.device).await?;
         if device.kind != kind.name() {
             bail!(
@@ -142,7 +142,7 @@ impl Desk {
                 escape_outside_text(&device.kind)
             );
         }
-        Ok(Self { client, device })
+        Ok(Self { client, device, used: Instant::now() })
     }
 
     /// Uses it. `within` is how long the act itself may take.
@@ -150,12 +150,23 @@ impl Desk {
     /// # Errors
     /// Why it was refused or failed.
     pub(crate) async fn act(&mut self, act: DeviceAct, within: Duration) -> anyhow::Result<DeviceResult> {
+        if self.used.elapsed() > FORGOTTEN {
+            self.client = connected().await?;
+        }
         let command = Command::UseDevice { device: self.device.id.clone(), act };
         let Reply::Device { result } = self.client.send_within(&command, within + QUESTION).await? else {
             return Err(odd_answer());
         };
+        self.used = Instant::now();
         Ok(result)
     }
+}
+
+async fn connected() -> anyhow::Result<Client> {
+    Place::from_env()?.engine().await?.ok_or_else(|| {
+        let why = anyhow!("Drawbridge is not running, so nothing was done; start it with --enable-hardware first");
+        coded(NO_ENGINE, why)
+    })
 }
 
 /// Finds a device, with another look when it is not in the list: it may have been plugged in this moment.
@@ -226,7 +237,9 @@ fn in_words(row: &DeviceView) -> String {
         let how = row.how.as_deref().unwrap_or_default();
         format!(", open by {} ({})", escape_outside_text(by), escape_outside_text(how))
     });
-    let words = [&row.place, &row.description].map(|text| escape_outside_text(text));
+    // One that is away is told by the path under which it was added.
+    let place = if row.place.is_empty() { row.added.as_ref().unwrap_or(&row.place) } else { &row.place };
+    let words = [place, &row.description].map(|text| escape_outside_text(text));
     let words: Vec<String> = words.into_iter().filter(|text| !text.is_empty()).collect();
     let head =
         format!("{}  {shared}{away}{}  {}", escape_outside_text(&row.id), held.unwrap_or_default(), words.join("  "));

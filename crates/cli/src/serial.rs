@@ -58,6 +58,7 @@ async fn open(args: SerialOpen) -> anyhow::Result<u8> {
 
 async fn write(args: SerialWrite) -> anyhow::Result<u8> {
     let SerialWrite { named, text, hex, file, newline } = args;
+    let waits = text.as_deref() == Some("-");
     let source: Box<dyn Read + Send> = match (text, hex, file) {
         (Some(text), _, _) if text == "-" => Box::new(io::stdin()),
         (Some(text), _, _) => Box::new(io::Cursor::new(text.into_bytes())),
@@ -75,7 +76,7 @@ async fn write(args: SerialWrite) -> anyhow::Result<u8> {
     loop {
         // What is read may be a pipe that gives nothing for long.
         let (back, part) = tokio::task::spawn_blocking(move || {
-            let part = part_of(&mut source);
+            let part = part_of(&mut source, waits);
             (source, part)
         })
         .await?;
@@ -99,9 +100,21 @@ async fn write(args: SerialWrite) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn part_of(source: &mut impl Read) -> io::Result<Vec<u8>> {
+/// Takes the next part; empty at the end. What `waits` for somebody to type or say something gives what there is, however little.
+fn part_of(source: &mut impl Read, waits: bool) -> io::Result<Vec<u8>> {
     let mut part = Vec::new();
-    source.take(PART as u64).read_to_end(&mut part)?;
+    if !waits {
+        source.take(PART as u64).read_to_end(&mut part)?;
+        return Ok(part);
+    }
+    part.resize(PART, 0);
+    let count = loop {
+        match source.read(&mut part) {
+            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            read => break read?,
+        }
+    };
+    part.truncate(count);
     Ok(part)
 }
 
@@ -190,7 +203,7 @@ mod tests {
         let mut source = io::Cursor::new(text).chain(&b"\r\n"[..]);
 
         let parts: Vec<usize> = std::iter::from_fn(|| {
-            let part = part_of(&mut source).unwrap();
+            let part = part_of(&mut source, false).unwrap();
             (!part.is_empty()).then_some(part.len())
         })
         .collect();
