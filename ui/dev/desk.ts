@@ -5,7 +5,7 @@ const now = Date.now();
 const server = (url: string, more: Partial<ModelServerView>): ModelServerView => ({
   url, api: 'ollama', name: null, from_config: false, far: false, parallel: 1, answers: true, trouble: null, models: [], running: 0, ...more,
 });
-const model = (name: string, size_bytes: number | null, context_tokens: number | null, offered = true) => ({ name, size_bytes, context_tokens, offered });
+const model = (name: string, size_bytes: number | null, context_tokens: number | null, offered = true) => ({ name, size_bytes, context_tokens, elsewhere: false, offered });
 const device = (id: string, kind: string, place: string, description: string, more: Partial<DeviceView> = {}): DeviceView => ({
   id, kind, place, description, present: true, shared: false, from_config: false, added: null, denied: null, held_by: null, how: null, ...more,
 });

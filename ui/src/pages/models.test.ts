@@ -14,7 +14,7 @@ const power = (mode: string, more: Partial<PowerView> = {}): PowerView => ({ pow
 const server = (url: string, more: Partial<ModelServerView> = {}): ModelServerView => ({
   url, api: 'ollama', name: null, from_config: false, far: false, parallel: 1, answers: true, trouble: null, models: [], running: 0, ...more,
 });
-const model = (name: string, offered = true) => ({ name, size_bytes: null, context_tokens: null, offered });
+const model = (name: string, offered = true, elsewhere = false) => ({ name, size_bytes: null, context_tokens: null, elsewhere, offered });
 const near = server('http://127.0.0.1:11434', { name: 'Ollama', models: [model('llama'), model('qwen')] });
 const shown = (mode: string, more: Partial<ModelsView> = {}, rest: Partial<Snapshot> = {}): Snapshot => ({
   ...snapshot, chats: snapshot.chats, powers: [power(mode)], models: { servers: [near], uses: [], private_all: false, review: false, ...more }, ...rest,
@@ -55,6 +55,14 @@ async function openForm() {
   await fireEvent.click(button('Add a server…'));
   await settle();
 }
+
+it('says of a model that its server passes on that it runs elsewhere', () => {
+  const servers = [server('http://127.0.0.1:11434', { models: [model('llama'), model('big', false, true), model('old', false)] })];
+  render(Models, { shown: shown('allowed', { servers }) });
+  expect(screen.getAllByText('Runs on another computer')).toHaveLength(1);
+  expect(screen.getByText('Runs on another computer').title).toContain('--far');
+  expect(screen.getAllByText('Answered by another server')).toHaveLength(1);
+});
 
 it('adds a server of this computer at once, and takes a bare address for http', async () => {
   render(Models, { shown: shown('allowed') });
