@@ -206,6 +206,93 @@ async fn without_an_engine_the_stored_list_is_edited_and_nothing_is_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_port_is_free_again_after_the_engine_was_killed() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, mut started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+    rig.expect(0, &["serial", "open", &port]).await;
+    started.child.kill().await.unwrap();
+
+    let started = rig.start(&[]).await;
+    rig.expect(0, &["serial", "open", &port]).await;
+    rig.expect(0, &["serial", "write", &port, "again"]).await;
+    assert_eq!(pair.receive(5).unwrap(), b"again");
+    assert_eq!(started.stop().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_whose_link_stayed_behind_is_gone_and_its_fault_names_it_as_it_is_written() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+    rig.expect(0, &["serial", "open", &port]).await;
+    let row = async |rig: &Rig| -> Value {
+        let status = snapshot(rig).await;
+        let rows = status["devices"]["devices"].as_array().unwrap();
+        rows.iter().find(|row| row["added"] == port).unwrap().clone()
+    };
+    let id = text(&row(&rig).await["id"]);
+
+    // Nobody takes the link away.
+    pair.kill();
+    within(async {
+        while row(&rig).await["present"] == true {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    let refused = rig.run(&["serial", "open", &id]).await;
+    assert!(said(&refused).contains(&format!("The device {id}: there is nothing at")), "{}", said(&refused));
+    assert_eq!(started.stop().await, Some(0));
+}
+
+/// The picture as the engine tells it, without asking it to look.
+async fn snapshot(rig: &Rig) -> Value {
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+    let mut stream = tokio::net::UnixStream::connect(rig.state().join("control.sock")).await.unwrap();
+    stream.write_all(b"{\"request\":1,\"command\":\"snapshot\"}\n").await.unwrap();
+    let mut line = String::new();
+    within(BufReader::new(stream).read_line(&mut line)).await.unwrap();
+    serde_json::from_str::<Value>(&line).unwrap()["snapshot"].take()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_takes_all_the_room_keeps_nobody_from_looking_and_stopping() {
+    let (rig, started) = sharing(Path::new("/dev/ttyS99")).await;
+    let mut taken = Vec::new();
+    for _ in 0..20 {
+        taken.push(tokio::net::UnixStream::connect(rig.state().join("control.sock")).await.unwrap());
+    }
+
+    let status: Value = serde_json::from_str(&rig.expect(0, &["status", "--json"]).await).unwrap();
+    assert_eq!(status["stop"], "lowered");
+    rig.expect(0, &["raise"]).await;
+    let status: Value = serde_json::from_str(&rig.expect(0, &["status", "--json"]).await).unwrap();
+    assert_eq!(status["stop"], "raised");
+    drop(taken);
+    assert_eq!(started.stop().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_by_a_pipe_goes_out_as_it_comes() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+    rig.expect(0, &["serial", "open", &port]).await;
+
+    let mut child = rig.command(&["serial", "write", &port, "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for word in [&b"one"[..], b"two"] {
+        stdin.write_all(word).await.unwrap();
+        stdin.flush().await.unwrap();
+        assert_eq!(pair.receive(3).unwrap(), word);
+    }
+    drop(stdin);
+    assert!(within(child.wait()).await.unwrap().success());
+    assert_eq!(started.stop().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn wrong_words_do_nothing() {
     let rig = Rig::new().await;
     for words in [

@@ -72,6 +72,11 @@ impl PtyPair {
         Ok(())
     }
 
+    /// Kills what serves it: the link stays behind and leads to nothing.
+    pub fn kill(&mut self) {
+        self.line.unplug();
+    }
+
     /// Plugs it in again, at the same path.
     ///
     /// # Errors
