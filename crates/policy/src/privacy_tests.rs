@@ -207,3 +207,145 @@ fn where_nobody_can_read_an_answer_the_model_is_not_even_asked() {
     }
     assert_eq!(said(&state, &stub()).0, Decision::Allow);
 }
+
+const MODES: [PowerMode; 4] = [PowerMode::Off, PowerMode::AskEachTime, PowerMode::AskOncePerChat, PowerMode::Allowed];
+
+/// Every state that what is said of models and files can be in.
+fn all_states() -> Vec<PolicyState> {
+    let mut states = vec![PolicyState::defaults()];
+    let mut vary =
+        |change: &dyn Fn(&PolicyState) -> Vec<PolicyState>| states = states.iter().flat_map(change).collect();
+    let set = |state: &PolicyState, edit: &dyn Fn(&mut PolicyState)| {
+        let mut state = state.clone();
+        edit(&mut state);
+        state
+    };
+    for power in [Power::LocalModel, Power::Files] {
+        vary(&|state| {
+            MODES
+                .iter()
+                .map(|mode| {
+                    set(state, &|it| {
+                        let _ = it.modes.insert(power, *mode);
+                    })
+                })
+                .collect()
+        });
+    }
+    let own = |mode: PowerMode| {
+        move |it: &mut PolicyState| {
+            let _ = it.chat_modes.insert((chat("c"), Power::LocalModel), mode);
+        }
+    };
+    vary(&|state| [state.clone()].into_iter().chain(MODES.iter().map(|mode| set(state, &own(*mode)))).collect());
+    vary(&|state| {
+        let capped = set(state, &|it| {
+            let _ = it.ceilings.powers.insert(Power::LocalModel, PowerMode::AskEachTime);
+        });
+        let locked = set(state, &|it| {
+            let _ = it.locked_off.insert(Power::LocalModel, "Example".to_owned());
+        });
+        let private = set(state, &|it| it.ceilings.private = true);
+        vec![state.clone(), capped, locked, private]
+    });
+    let allowance = ChatAllowance { session: chat("c"), power: Power::LocalModel };
+    vary(&|state| {
+        vec![
+            state.clone(),
+            set(state, &|it| {
+                let _ = it.chat_allowances.insert(allowance.clone(), given());
+            }),
+        ]
+    });
+    vary(&|state| {
+        vec![
+            state.clone(),
+            set(state, &|it| {
+                let _ = it.privacy.chats.insert(chat("c"), true);
+            }),
+        ]
+    });
+    vary(&|state| vec![state.clone(), set(state, &|it| it.privacy.review = true)]);
+    vary(&|state| {
+        [Prompting::Possible, Prompting::Impossible]
+            .map(|prompting| set(state, &|it| it.prompting = prompting))
+            .to_vec()
+    });
+    states
+}
+
+#[test]
+fn in_every_state_nothing_private_leaves_and_nobody_asks_what_is_off() {
+    let states = all_states();
+    assert_eq!(states.len(), 4 * 4 * 5 * 4 * 2 * 2 * 2 * 2);
+    for state in &states {
+        let (private, here) = (state.is_private(Some(&chat("c"))), Some(chat("c")));
+        let off = |power| state.mode_in(power, here.as_ref()) == PowerMode::Off;
+        let decision = |operation: &Operation| decide(state, operation, here.as_ref()).decision;
+        let [read, stub, turn, release] = operations().map(|operation| decision(&operation));
+        assert!(!(private || off(Power::Files)) || read == Decision::Deny, "{state:?}");
+        assert!((private && !off(Power::Files)) || stub == Decision::Deny, "{state:?}");
+        let can_turn = private && !off(Power::Files) && !off(Power::LocalModel);
+        assert!(can_turn || turn == Decision::Deny, "{state:?}");
+        assert!(!off(Power::LocalModel) || release == Decision::Deny, "{state:?}");
+        assert!(!state.privacy.review || release != Decision::Allow, "{state:?}");
+        if state.prompting == Prompting::Impossible {
+            assert!([read, stub, turn, release].iter().all(|one| *one != Decision::Ask), "{state:?}");
+            assert!(!state.privacy.review || turn == Decision::Deny, "{state:?}");
+        }
+        if state.ceilings.powers.contains_key(&Power::LocalModel) {
+            assert_ne!(turn, Decision::Allow, "beyond what may be at most: {state:?}");
+        }
+        let raised = PolicyState { raised: true, ..state.clone() };
+        for operation in operations() {
+            assert_eq!(decide(&raised, &operation, here.as_ref()).decision, Decision::Deny);
+        }
+    }
+}
+
+fn operations() -> [Operation; 4] {
+    [content(), stub(), turn(), release()]
+}
+
+#[test]
+fn no_permit_and_no_yes_outlives_what_takes_it_back() {
+    let edits: [&dyn Fn(&mut PolicyState); 7] = [
+        &|it| {
+            let _ = it.modes.insert(Power::LocalModel, PowerMode::Off);
+        },
+        &|it| {
+            let _ = it.modes.insert(Power::Files, PowerMode::Off);
+        },
+        &|it| {
+            let _ = it.chat_modes.insert((chat("c"), Power::LocalModel), PowerMode::Off);
+        },
+        &|it| {
+            let _ = it.locked_off.insert(Power::LocalModel, "Example".to_owned());
+        },
+        &|it| {
+            let _ = it.privacy.chats.insert(chat("c"), true);
+        },
+        &|it| {
+            let _ = it.privacy.chats.insert(chat("c"), false);
+        },
+        &|it| it.raise_count += 1,
+    ];
+    for state in all_states() {
+        for operation in operations() {
+            for (index, edit) in edits.iter().enumerate() {
+                let mut later = state.clone();
+                edit(&mut later);
+                let permit = match authorize(&state, operation.clone(), Some(chat("c"))) {
+                    Verdict::Allowed(permit) => permit,
+                    Verdict::Ask(question) => question.approve(&state).unwrap(),
+                    Verdict::Denied(..) => continue,
+                };
+                let denied = decide(&later, &operation, Some(&chat("c"))).decision == Decision::Deny;
+                let gone = denied || later.raise_count != state.raise_count;
+                assert!(!gone || permit.confirm(&later).is_err(), "change {index} of {state:?}: {}", operation.name());
+                let Verdict::Ask(question) = authorize(&state, operation.clone(), Some(chat("c"))) else { continue };
+                assert!(!denied || question.approve(&later).is_err(), "a late yes, change {index} of {state:?}");
+            }
+        }
+    }
+}
