@@ -1,8 +1,14 @@
 //! What is taken for an act and what is not.
 
-use drawbridge_core::hardware::{LineEvent, ReadEnd, SerialBytes};
+use std::time::Duration;
+
+use drawbridge_core::hardware::{
+    Flow, HardwareAct, HardwareOutcome, LineEvent, Parity, ReadEnd, SerialAct, SerialBytes, SerialRead, SerialSettings,
+};
+use drawbridge_core::{DeviceFault, OpError};
 
 use super::*;
+use crate::handle::CommandError;
 
 fn of(act: DeviceAct) -> Result<HardwareAct, CommandError> {
     operation("serial-1", act).map(|op| op.act)
