@@ -389,8 +389,17 @@ async fn a_model_that_a_server_here_passes_on_is_never_told_whatever_its_name() 
     let why = failed(desk.ask(&[&stub], true).await);
     assert!(why.contains("passes questions on"), "{why}");
 
+    // Nor where it is asked through the interface that says nothing of it.
+    desk.server.change(|script| script.openai = true);
+    desk.model.set_servers(vec![Server { api: ModelApi::OpenAi, ..at(&desk.server) }]);
+    desk.model.look().await;
+    assert_eq!(desk.model.offered(), ["small:1b"]);
+    let why = failed(desk.ask(&[&stub], true).await);
+    assert!(why.contains("passes questions on"), "{why}");
+
     assert_eq!(desk.told(), "");
-    assert!(desk.server.requests().iter().all(|asked| !asked.path.ends_with("/chat")));
+    let asks = |path: &str| path.ends_with("/chat") || path.ends_with("/completions");
+    assert!(desk.server.requests().iter().all(|asked| !asks(&asked.path)));
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use super::backend::{
 };
 use super::fault::Fault;
 use super::http::Call;
+use super::ollama::Ollama;
 
 /// Where servers tell how many tokens a model reads: what they were started with before what the model was made for.
 const CONTEXT_KEYS: [&str; 7] = [
@@ -94,9 +95,9 @@ impl Backend for OpenAi {
         Box::pin(async { None })
     }
 
-    fn passes_on<'a>(&'a self, _place: &'a Place<'_>, _model: &'a str) -> BoxFuture<'a, bool> {
-        // Nothing in this interface says so.
-        Box::pin(async { false })
+    fn passes_on<'a>(&'a self, place: &'a Place<'_>, model: &'a str) -> BoxFuture<'a, bool> {
+        // Nothing in this interface says so. Ollama speaks it too, so it is asked in its own way; others know of no such path.
+        Ollama.passes_on(place, model)
     }
 
     fn question(&self, question: &Question<'_>) -> Call {
