@@ -152,13 +152,13 @@ async fn one_connection_too_many_is_told_so() {
         held.push(client);
     }
 
-    let refused = Client::connect(&rig.path).await.unwrap().snapshot().await;
+    let refused = Client::connect(&rig.path).await.unwrap().send(&Command::LookAtDevices).await;
 
     assert!(matches!(refused, Err(ControlError::Refused(CommandError { code, .. })) if code == "busy"));
 }
 
 #[tokio::test]
-async fn the_stop_gets_through_when_all_room_is_taken() {
+async fn the_stop_and_a_look_get_through_when_all_room_is_taken() {
     let mut rig = rig(ControlOptions::default()).await;
     let mut held = Vec::new();
     for _ in 0..MAX_CONNECTIONS {
@@ -172,6 +172,10 @@ async fn the_stop_gets_through_when_all_room_is_taken() {
     assert!(matches!(refused, Err(ControlError::Refused(CommandError { code, .. })) if code == "busy"));
     let raise = Command::SetRaised { raised: true };
     assert_eq!(Client::connect(&rig.path).await.unwrap().send(&raise).await.unwrap(), Reply::Done);
+    // One look, and it is let go.
+    let mut looks = Client::connect(&rig.path).await.unwrap();
+    looks.snapshot().await.unwrap();
+    looks.snapshot().await.unwrap_err();
 
     assert_eq!(rig.seen.recv().await, Some(raise));
 }

@@ -25,6 +25,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long one connection too many may take to say what it wants.
 const FIRST_LINE: Duration = Duration::from_millis(500);
+/// Looks that are let through at the same time when there is no room.
+const LOOKS: usize = 4;
 /// How long answers that are under way may take once the engine ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
@@ -47,7 +49,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> io::Result<()> {
     let listener = LocalListener::bind(path).map_err(io::Error::other)?;
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let (room, looks) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), Arc::new(Semaphore::new(LOOKS)));
     let options = Arc::new(options);
     let mut connections = JoinSet::new();
     loop {
@@ -57,11 +59,11 @@ pub async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok(stream) => {
                     let place = room.clone().try_acquire_owned();
-                    let (handle, options, stop) = (handle.clone(), options.clone(), stop.clone());
+                    let (handle, options, stop, looks) = (handle.clone(), options.clone(), stop.clone(), looks.clone());
                     connections.spawn(async move {
                         match place {
                             Ok(_place) => connection(stream, &handle, &options, &stop).await,
-                            Err(_) => turn_away(stream, &handle, &options).await,
+                            Err(_) => turn_away(stream, &handle, &options, &looks).await,
                         }
                     });
                 }
@@ -108,17 +110,18 @@ async fn connection(stream: LocalStream, handle: &EngineHandle, options: &Contro
 
 /// Tells one connection too many so. The stop and a look alone get through: whoever takes up all the room must not be able to keep a
 /// person from them.
-async fn turn_away(stream: LocalStream, handle: &EngineHandle, options: &ControlOptions) {
+async fn turn_away(stream: LocalStream, handle: &EngineHandle, options: &ControlOptions, looks: &Semaphore) {
     let (reader, mut writer) = tokio::io::split(stream);
     let mut reader = BufReader::new(reader);
-    let answer = match timeout(FIRST_LINE, read_line(&mut reader, REQUEST_LIMIT_BYTES)).await {
-        Ok(Ok(Some(line))) if wants_to_raise(&line) || wants(&line, "snapshot") => {
-            respond(&line, handle, options).await
-        }
-        Ok(_) | Err(_) => {
-            let busy = CommandError::new("busy", "too many programs talk to Drawbridge at the same time; try again");
-            error(&Value::Null, &busy)
-        }
+    let first = timeout(FIRST_LINE, read_line(&mut reader, REQUEST_LIMIT_BYTES)).await;
+    let line = first.ok().and_then(Result::ok).flatten().unwrap_or_default();
+    // Until it is read: a picture is long.
+    let look = if wants(&line, "snapshot") { looks.try_acquire().ok() } else { None };
+    let answer = if look.is_some() || wants_to_raise(&line) {
+        respond(&line, handle, options).await
+    } else {
+        let busy = CommandError::new("busy", "too many programs talk to Drawbridge at the same time; try again");
+        error(&Value::Null, &busy)
     };
     // A client that does not listen misses nothing else.
     let _ = write(&mut writer, &answer).await;
