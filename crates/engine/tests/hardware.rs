@@ -311,6 +311,29 @@ async fn many_that_wait_hold_up_no_other_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_chat_whose_power_is_off_is_told_of_no_device() {
+    let pair = PtyPair::start().unwrap();
+    let rig = Rig::start(shared(pair.port()).with_window()).await;
+    until_said(&rig, Some(pair.port())).await;
+    let (chat, _) = rig.chat_in("project").await;
+    let told = || {
+        let state = rig.script.state(0, 0);
+        let links = state["links"].as_array().unwrap().clone();
+        let link = links.into_iter().rev().find(|link| link["scope"].to_string().contains(&chat))?;
+        let hello = &link["hello"];
+        Some((hello["hardware_devices"].as_array()?.len(), hello["capabilities"].to_string().contains("hardware")))
+    };
+    rig.until(|_| told() == Some((1, true))).await;
+
+    let off = Some("off".to_owned());
+    let off = Command::SetChatPower { session_id: chat.clone(), power: "hardware".to_owned(), mode: off };
+    rig.handle.send(off).await.unwrap();
+
+    rig.until(|_| told() == Some((0, false))).await;
+    assert_eq!(until_said(&rig, Some(pair.port())).await.len(), 1, "the others are told as before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_configuration_shares_is_never_stored() {
     let pair = PtyPair::start().unwrap();
     let mut rig = Rig::start(shared(pair.port())).await;
