@@ -104,11 +104,7 @@ async fn tail(place: &Place, count: Option<usize>, follow: bool) -> anyhow::Resu
     let mut round = tokio::time::interval(FOLLOW_ROUND);
     loop {
         while let Some(line) = tail.next_now().context("the log cannot be read")? {
-            match out::line(&line) {
-                // The reader has seen enough.
-                Err(err) if err.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
-                printed => printed?,
-            }
+            out::line(&line)?;
         }
         if !follow {
             return Ok(0);

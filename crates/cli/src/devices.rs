@@ -228,7 +228,8 @@ fn is_told_by(row: &DeviceView, named: &str) -> bool {
 
 fn in_words(row: &DeviceView) -> String {
     let shared = match (row.shared, row.from_config) {
-        (true, true) => "shared by the configuration",
+        // Also what was not there yet: it is shared as soon as it comes.
+        (_, true) => "shared by the configuration",
         (true, false) => "shared",
         (false, _) => "not shared",
     };
@@ -329,5 +330,9 @@ mod tests {
         assert_eq!(in_words(&denied), "serial-2  not shared  /dev/ttyS0\n    join the group dialout");
         let away = DeviceView { present: false, shared: true, from_config: true, ..row("usb-1", "") };
         assert_eq!(in_words(&away), "usb-1  shared by the configuration, not there  ");
+        let never_seen = DeviceView { shared: false, ..away };
+        assert_eq!(in_words(&never_seen), "usb-1  shared by the configuration, not there  ");
+        let away = DeviceView { present: false, added: Some("/dev/ttyS9".to_owned()), ..row("serial-3", "") };
+        assert_eq!(in_words(&away), "serial-3  not shared, not there  /dev/ttyS9");
     }
 }

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
     };
     match run(cli) {
         Ok(code) => ExitCode::from(code),
+        Err(err) if out::is_unread(&err) => ExitCode::SUCCESS,
         Err(err) => {
             out::complain(&format!("{err:#}"));
             ExitCode::from(coded::code_of(&err))

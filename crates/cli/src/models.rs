@@ -1,6 +1,6 @@
 //! Servers of local models, and trying one. The engine asks them; without an engine nobody is asked.
 
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -114,10 +114,11 @@ fn model_line(model: &ModelView) -> String {
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1024 * 1024;
     if bytes >= 1024 * MIB {
-        let tenths = bytes / (1024 * MIB / 10);
+        // Rounded as in the window.
+        let tenths = (bytes / MIB * 10 + 512) / 1024;
         format!("{}.{} GiB", tenths / 10, tenths % 10)
     } else {
-        format!("{} MiB", bytes.div_ceil(MIB))
+        format!("{} MiB", ((bytes + MIB / 2) / MIB).max(1))
     }
 }
 
@@ -141,7 +142,7 @@ async fn find(json: bool) -> anyhow::Result<u8> {
         out::line(&if json { serde_json::to_string(server)? } else { server_lines(server) })?;
     }
     if servers.is_empty() && !json {
-        out::complain("no server of models was found at the usual ports that is not in use already");
+        out::complain("nothing new was found: no other server of models answers at the usual ports of this computer");
     }
     Ok(0)
 }
@@ -186,9 +187,7 @@ async fn stop(client: &mut Client, id: u64) -> anyhow::Result<()> {
 fn print_more(trial: &TrialView, printed: &mut usize) -> io::Result<()> {
     let Some(more) = trial.text.get(*printed..).filter(|more| !more.is_empty()) else { return Ok(()) };
     *printed = trial.text.len();
-    let mut terminal = io::stdout().lock();
-    terminal.write_all(more.as_bytes())?;
-    terminal.flush()
+    out::bytes(more.as_bytes())
 }
 
 fn finished(trial: &TrialView) -> anyhow::Result<u8> {
@@ -287,8 +286,8 @@ mod tests {
     #[test]
     fn sizes_are_told_as_people_read_them() {
         assert_eq!(size(1), "1 MiB");
-        assert_eq!(size(42_000_000), "41 MiB");
-        assert_eq!(size(2_019_393_189), "1.8 GiB");
+        assert_eq!(size(42_000_000), "40 MiB");
+        assert_eq!(size(2_019_393_189), "1.9 GiB");
         assert_eq!(size(1024 * 1024 * 1024), "1.0 GiB");
     }
 

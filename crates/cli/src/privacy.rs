@@ -1,9 +1,10 @@
 //! In which chats contents of files stay on this computer. A running engine is asked, and lets nothing go that its window has not let go;
 //! while none runs, the stored settings are changed.
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use drawbridge_core::{SessionId, escape_outside_text};
 use drawbridge_engine::Command;
+use drawbridge_engine::control::ControlError;
 use drawbridge_engine::view::{AskedFileView, Snapshot};
 use drawbridge_policy::{MAX_PRIVACY_CHATS, PolicyState};
 use drawbridge_store::bindings::Bindings;
@@ -125,7 +126,7 @@ async fn set(chat: Option<String>, on: Option<bool>) -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     match place.reach().await? {
         Reach::Running(mut client) => {
-            client.send(&Command::SetPrivacy { session_id: chat, on }).await?;
+            client.send(&Command::SetPrivacy { session_id: chat, on }).await.map_err(in_window)?;
         }
         Reach::Stopped(_owner) => set_stored(&place, chat.as_deref(), on)?,
     }
@@ -136,7 +137,7 @@ async fn set_review(on: bool) -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     match place.reach().await? {
         Reach::Running(mut client) => {
-            client.send(&Command::SetPrivacyReview { on }).await?;
+            client.send(&Command::SetPrivacyReview { on }).await.map_err(in_window)?;
         }
         Reach::Stopped(_owner) => {
             let (settings, mut state) = Settings::open_of(&place.folders.state, &accounts::kept_for(&place).1);
@@ -146,6 +147,17 @@ async fn set_review(on: bool) -> anyhow::Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Says what to do where the running engine leaves something to its window.
+fn in_window(error: ControlError) -> anyhow::Error {
+    let for_the_window = matches!(&error, ControlError::Refused(fault) if fault.code == "window_only");
+    if for_the_window {
+        return anyhow!(
+            "this lets more leave the computer, so while Drawbridge runs it is done in its window, and nothing has changed; where there is no window, end Drawbridge, give this command again, and start it"
+        );
+    }
+    error.into()
 }
 
 /// Changes what is stored. The caller holds the folder's lock.

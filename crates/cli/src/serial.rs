@@ -1,6 +1,6 @@
 //! `serial`: a serial port through the running engine. What is opened stays open between commands.
 
-use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::io::{self, IsTerminal as _, Read};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -154,13 +154,9 @@ fn print(bytes: &[u8], hex: bool) -> anyhow::Result<()> {
     if hex {
         return Ok(out::line(&digits(bytes))?);
     }
-    let mut stdout = io::stdout().lock();
-    if stdout.is_terminal() {
-        stdout.write_all(for_terminal(bytes).as_bytes())?;
-    } else {
-        stdout.write_all(bytes)?;
-    }
-    Ok(stdout.flush()?)
+    let printed =
+        if io::stdout().is_terminal() { out::bytes(for_terminal(bytes).as_bytes()) } else { out::bytes(bytes) };
+    Ok(printed?)
 }
 
 /// Lines stay lines; everything else that a terminal would act on is shown as what it is.

@@ -1,6 +1,5 @@
 //! `usb`: a USB device through the running engine.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -83,9 +82,7 @@ async fn transferred(named: &Named, act: DeviceAct, data: &UsbData) -> anyhow::R
         DeviceResult::Received { data: bytes } => {
             let bytes = bytes.bytes().ok_or_else(odd_answer)?;
             if data.raw {
-                let mut stdout = std::io::stdout().lock();
-                stdout.write_all(&bytes)?;
-                stdout.flush()?;
+                out::bytes(&bytes)?;
             } else {
                 out::line(&digits(&bytes))?;
             }

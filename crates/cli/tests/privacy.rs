@@ -110,7 +110,7 @@ async fn a_running_engine_keeps_contents_by_the_command_line_and_lets_them_go_by
     ] {
         let output = rig.run(words).await;
         assert_eq!(output.status.code(), Some(1), "{words:?}");
-        assert!(said(&output).contains("window"), "{}", said(&output));
+        assert!(said(&output).contains("where there is no window, end Drawbridge"), "{}", said(&output));
     }
     let shown = within(async {
         loop {

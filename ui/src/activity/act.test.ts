@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { ActivityRow } from '../generated/types';
 import { chooseLanguage } from '../lib/text';
-import { about, failure, onScreen, reason, words } from './act';
+import { about, failure, hasWords, onScreen, reason, words } from './act';
 
 const act = (operation: string, subject: string, more: Partial<ActivityRow> = {}): ActivityRow => ({
   number: 1, at_ms: 0, session_id: null, operation, subject, ok: true, error_code: null, duration_ms: 0, why: null, seq: 1, ...more,
@@ -30,6 +30,21 @@ it('tells in words what was done on the screen', () => {
   expect(words(act('INPUT_ACTION', 'wait'))).toBe('Used mouse or keyboard');
   chooseLanguage('de', 'en');
   expect(about(act('INPUT_ACTION', 'left_click 1, 2'))).toBe('Klick 1, 2');
+});
+
+it('tells in words how much went to models and devices, and leaves names from outside', () => {
+  const told: [string, string, string][] = [
+    ['LOCAL_LLM_TURN', 'small: 1 files: 2 files', 'small: 1 files: 2 Dateien'],
+    ['LOCAL_LLM_TURN', 'small:1b: 1 file', 'small:1b: 1 Datei'],
+    ['HARDWARE_SERIAL_WRITE', 'Board: 2048 bytes', 'Board: 2.048 Bytes'],
+    ['HARDWARE_GPIO_WRITE', 'chip: line 17 high', 'chip: Leitung 17 high'],
+    ['HARDWARE_SERIAL_OPEN', 'Board: 9600 8N1', 'Board: 9600 8N1'],
+    ['FILE_READ_STUB', 'a: 2 bytes', 'a: 2 bytes'],
+    ['POLICY_CHANGED', 'chat: salaries, private: true', 'Chat: salaries, privat: ja'],
+  ];
+  chooseLanguage('de', 'en');
+  for (const [operation, subject, text] of told) expect([subject, about(act(operation, subject))]).toEqual([subject, text]);
+  expect([hasWords(act('HARDWARE_SERIAL_READ', '')), hasWords(act('FILE_READ', ''))]).toEqual([true, false]);
 });
 
 it('leaves what is about files as it is', () => {

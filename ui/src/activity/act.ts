@@ -20,6 +20,8 @@ const IN_PROGRAMS = ['SCREENSHOT_REQUEST', 'INPUT_ACTION', 'WINDOW_FOCUS', 'APP_
 /** Done on the screen or in the clipboard. */
 export const onScreen = (act: ActivityRow): boolean =>
   IN_PROGRAMS.includes(act.operation) || ['CURSOR_POSITION_REQUEST', 'DISPLAY_INFO_REQUEST', 'WINDOW_LIST_REQUEST', 'APP_LIST_REQUEST', 'PERMISSIONS_CHECK_REQUEST'].includes(act.operation);
+/** Its details have names for people. */
+export const hasWords = (act: ActivityRow): boolean => onScreen(act) || act.operation === 'FILE_READ_STUB' || /^(LOCAL_LLM|HARDWARE)_/.test(act.operation);
 /** A rule allowed it, and still it was refused. */
 const refusedLater = (act: ActivityRow): boolean => IN_PROGRAMS.includes(act.operation) && act.why?.decision === 'allow' && BY_POLICY.includes(act.error_code ?? '');
 
@@ -44,6 +46,14 @@ function inPrograms({ operation, subject }: ActivityRow): string {
   }
 }
 
+/** How much went to a model or a device. What it is called comes from outside and stays as it is. */
+function ofModelsAndDevices({ operation, subject }: ActivityRow): string {
+  const [, name, count, more] = /^(.*): (?:(\d{1,12}) (?:bytes|files?)|((?:line|request|endpoint) [\w ]+))$/s.exec(subject) ?? [];
+  if (name === undefined || operation === 'FILE_READ_STUB') return subject;
+  const much = count === undefined ? (more ?? '').replace(/^\w+/, (word) => named(`about.${word}`, word)) : plural(operation === 'LOCAL_LLM_TURN' ? 'about.files' : 'prompt.bytes', Number(count));
+  return `${name}: ${much}`;
+}
+
 /** What it was about, with names of ours in words. */
 export const about = (act: ActivityRow): string =>
   NONE.includes(act.operation)
@@ -55,7 +65,9 @@ export const about = (act: ActivityRow): string =>
         .join('')
     : onScreen(act)
       ? inPrograms(act)
-      : act.subject;
+      : hasWords(act)
+        ? ofModelsAndDevices(act)
+        : act.subject;
 
 /** Why it did not work; nothing when it did. */
 export const failure = (act: ActivityRow): string | undefined =>

@@ -35,6 +35,10 @@ pub fn device_rows(found: &[Device], state: &PolicyState, configured: &[DeviceMa
         }
         if let Some(row) = rows.iter_mut().find(|row| row.id == id.as_str()) {
             row.added = Some(escape_outside_text(path));
+            // All ports that were added may be called the same: while one is away, its path tells which it is.
+            if row.place.is_empty() && row.description != escape_outside_text(path) {
+                row.place = escape_outside_text(path);
+            }
             row.from_config |= is_configured_port(configured, path);
         }
     }
@@ -116,6 +120,16 @@ mod tests {
         assert_eq!(rows[2].kind, "usb");
         assert!(!rows[2].description.contains('\u{202e}'));
         assert_eq!(rows[3].description, "/tmp/away");
+    }
+
+    #[test]
+    fn a_shared_port_that_was_added_is_told_by_its_path_while_it_is_away() {
+        let id = id::serial_of_path("/tmp/away");
+
+        let rows = device_rows(&[], &state(&[(&id, "Serial port named by you")], &["/tmp/away"]), &[]);
+
+        let told: Vec<_> = rows.iter().map(|row| (row.place.as_str(), row.description.as_str(), row.present)).collect();
+        assert_eq!(told, [("/tmp/away", "Serial port named by you", false)]);
     }
 
     #[test]

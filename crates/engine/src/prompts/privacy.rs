@@ -17,7 +17,7 @@ pub(super) fn turn(op: &Turn, session: Option<&SessionId>, scene: &Scene, facts:
     let paths = session.map(|session| scene.models.privacy.paths(session, &op.stubs)).unwrap_or_default();
     for (stub, path) in op.stubs.iter().zip(paths) {
         match path {
-            Some(path) => push(details, Label::PrivateFile, &path),
+            Some(path) => push(details, Label::PrivateFile, within(&path, scene)),
             None => push(details, Label::UnknownStub, stub),
         }
     }
@@ -35,4 +35,11 @@ pub(super) fn release(op: &Release, facts: &mut PromptFacts) {
     for path in &op.paths {
         push(details, Label::PrivateFile, path);
     }
+}
+
+/// Returns the way to a file from the folder of the chat, which the question names by itself; all of it where it is elsewhere.
+fn within<'a>(path: &'a str, scene: &Scene) -> &'a str {
+    let root = scene.root.as_ref().map_or("", |root| root.path());
+    let below = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).filter(|_| !root.is_empty());
+    below.filter(|below| !below.is_empty()).unwrap_or(path)
 }

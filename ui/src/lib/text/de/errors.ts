@@ -32,6 +32,7 @@ export const errors = {
   'error.bad_parallel': 'Ein Server nimmt 1 bis 16 Anfragen zugleich.',
   'error.unknown_device': 'Dieses Gerät ist nicht mehr da. Stecken Sie es an und suchen Sie neu.',
   'error.unknown_port': 'Dieser Anschluss ist keiner von denen, die Sie hinzugefügt haben.',
+  'error.from_config': 'Die Konfiguration gibt dieses Gerät frei; nehmen Sie es dort zurück.',
   'error.port_listed': 'Dieser Anschluss steht schon in der Liste. Geben Sie ihn dort frei.',
   'error.too_many_ports': 'Mehr Anschlüsse lassen sich nicht hinzufügen. Entfernen Sie zuerst einen.',
   'error.too_many_devices': 'Mehr Geräte lassen sich nicht freigeben. Nehmen Sie zuerst eines zurück.',

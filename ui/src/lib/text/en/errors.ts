@@ -36,6 +36,7 @@ export const errors = {
   'error.bad_parallel': 'A server takes 1 to 16 requests at once.',
   'error.unknown_device': 'This device is not there any more. Plug it in and look again.',
   'error.unknown_port': 'This port is not one of those that you added.',
+  'error.from_config': 'The configuration shares this device, so it is taken back there.',
   'error.port_listed': 'This port is in the list already. Share it there.',
   'error.too_many_ports': 'No more ports can be added. Remove one first.',
   'error.too_many_devices': 'No more devices can be shared. Take one back first.',
