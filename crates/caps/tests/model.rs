@@ -1,5 +1,10 @@
 //! The local model against a server that speaks both interfaces for real and misbehaves as told.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends where its ground is missing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test ends where its ground is missing"
+)]
 
 #[path = "model/answers.rs"]
 mod answers;

@@ -24,16 +24,16 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
 /// What the system says, for example when the reader has gone.
 pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).map_err(|fault| match fault.kind() {
-        io::ErrorKind::BrokenPipe => io::Error::new(fault.kind(), ReaderGone),
-        _ => fault,
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|fault| {
+        let unread = fault.kind() == io::ErrorKind::BrokenPipe;
+        if unread { io::Error::new(fault.kind(), ReaderGone) } else { fault }
     })
 }
 
 /// Tells whether this error is that nobody reads standard output any more, and not that some other pipe broke.
 pub(crate) fn is_unread(error: &anyhow::Error) -> bool {
     let fault = error.downcast_ref::<io::Error>();
-    fault.and_then(io::Error::get_ref).is_some_and(|inner| inner.is::<ReaderGone>())
+    fault.and_then(io::Error::get_ref).is_some_and(<dyn std::error::Error + Send + Sync>::is::<ReaderGone>)
 }
 
 /// Says on standard error what went wrong.

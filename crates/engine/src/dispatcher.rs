@@ -240,7 +240,7 @@ impl Dispatcher {
         };
         let explanation = Some(permit.explanation().clone());
         let asked = Models::asked(permit.operation(), permit.session());
-        let mut held = self.held(&permit, asker);
+        let mut held = self.held(&permit, ctx.root.as_ref(), asker);
         if let Some(held) = &mut held {
             ctx.pieces = self.held_back(held, ctx.pieces);
         }

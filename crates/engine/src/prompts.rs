@@ -92,7 +92,7 @@ pub(crate) fn describe(question: &Question, scene: &Scene) -> Result<(PromptFact
             computer::facts(op, &at, &scene.policy, question.session(), &mut facts);
         }
         Operation::Model(ModelOp::Turn(op)) => privacy::turn(op, question.session(), scene, &mut facts),
-        Operation::Model(ModelOp::Release(op)) => privacy::release(op, &mut facts),
+        Operation::Model(ModelOp::Release(op)) => privacy::release(op, scene, &mut facts),
         Operation::Model(ModelOp::Completion(op)) => model::facts(op, question.session(), scene, &mut facts),
         Operation::Hardware(op) => hardware::facts(op, scene, &mut facts),
         Operation::Browse(_)

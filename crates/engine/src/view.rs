@@ -138,6 +138,7 @@ pub struct ModelServerView {
 
 /// A model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ModelView {
     /// Its name, safe to show.
     pub name: String,
@@ -155,6 +156,7 @@ pub struct ModelView {
 
 /// Who asked a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ModelUseView {
     /// The model, safe to show.
     pub model: String,
@@ -176,6 +178,7 @@ pub struct ModelUseView {
 
 /// How an answer to the person's own try stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct TrialView {
     /// What came so far, safe to show.
     pub text: String,
@@ -209,6 +212,7 @@ pub struct ChatPrivacyView {
 
 /// A file that was asked about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct AskedFileView {
     /// Its path, safe to show.
     pub path: String,
@@ -263,6 +267,7 @@ pub struct DeviceView {
 
 /// Something that cannot be done here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct MissingView {
     /// The feature, as HELLO names it.
     pub feature: String,
@@ -272,6 +277,7 @@ pub struct MissingView {
 
 /// An agent that sees or uses the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ScreenUseView {
     /// The chat that did so last.
     pub session_id: Option<String>,
@@ -307,6 +313,7 @@ pub enum GateKind {
 
 /// The engine has not started. The window shows this and nothing else.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct GateView {
     /// What is in the way.
     pub kind: GateKind,
@@ -332,6 +339,7 @@ pub struct GateView {
 
 /// One account, whether in use or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct AccountRow {
     /// Its stable id: `default`, or as it was named.
     pub id: String,
@@ -351,6 +359,7 @@ pub struct AccountRow {
 
 /// Where secrets rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct SecretsView {
     /// "keychain" or "file"; empty while nobody knows.
     pub place: String,
@@ -360,6 +369,7 @@ pub struct SecretsView {
 
 /// What an organisation has fixed on this computer (`policy.toml` in the system's folder).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ManagedView {
     /// The organisation's name, safe to show, if it gave one.
     pub organisation: Option<String>,
@@ -387,6 +397,7 @@ pub enum TrayState {
 
 /// How long a raise took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct RaiseView {
     /// When it was asked for, Unix milliseconds.
     #[ts(type = "number")]
@@ -401,6 +412,7 @@ pub struct RaiseView {
 
 /// Something that was allowed beyond the modes of the powers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct RuleView {
     /// Its name, for removing it.
     pub id: String,
@@ -432,6 +444,7 @@ pub struct RuleView {
 
 /// Why something was allowed, asked or refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct WhyView {
     /// "allow", "ask" or "deny".
     pub decision: String,
@@ -453,6 +466,7 @@ pub struct WhyView {
 
 /// A message for the person: what happened, what it means, what to do next.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct Notice {
     /// A stable name.
     pub code: String,
@@ -479,6 +493,7 @@ pub enum AccountState {
 
 /// The account at the platform.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct AccountView {
     /// Its state.
     pub state: AccountState,
@@ -520,6 +535,7 @@ pub enum LinkState {
 
 /// One connection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct LinkView {
     /// Its state.
     pub state: LinkState,
@@ -533,6 +549,7 @@ pub struct LinkView {
 
 /// A chat with a folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ChatView {
     /// The chat's id.
     pub session_id: String,
@@ -575,6 +592,7 @@ pub struct ChatView {
 
 /// How many changes of a chat can be taken back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ChangeCounts {
     /// New files.
     #[ts(type = "number")]
@@ -592,6 +610,7 @@ pub struct ChangeCounts {
 
 /// The mode of a power for one chat alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ChatModeView {
     /// The power.
     pub power: String,
@@ -601,6 +620,7 @@ pub struct ChatModeView {
 
 /// One switch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct PowerView {
     /// Stable name, for example "shell".
     pub power: String,
@@ -620,6 +640,7 @@ pub struct PowerView {
 
 /// How far a power may go at most.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct CeilingView {
     /// Its loosest mode, as in [`PowerView`].
     pub mode: String,
@@ -629,6 +650,7 @@ pub struct CeilingView {
 
 /// How far running commands may go at most.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ShellCeilingView {
     /// Who says so, safe to show.
     pub by: String,
@@ -640,6 +662,7 @@ pub struct ShellCeilingView {
 
 /// How commands run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ShellView {
     /// "confined" or "full".
     pub mode: String,
@@ -655,6 +678,7 @@ pub struct ShellView {
 
 /// A question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct PromptView {
     /// Number of the question.
     #[ts(type = "number")]
@@ -699,6 +723,7 @@ pub struct PromptView {
 
 /// What an overwrite changes, line by line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct DiffView {
     /// Changed lines with some around them.
     pub lines: Vec<DiffLine>,
@@ -712,6 +737,7 @@ pub struct DiffView {
 
 /// One line of a difference.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct DiffLine {
     /// "same", "added", "removed" or "skipped".
     pub kind: String,
@@ -725,6 +751,7 @@ pub struct DiffLine {
 
 /// One fact of a question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct PromptDetail {
     /// What it is: "argument", "folder", "program"…
     pub label: String,
@@ -748,6 +775,7 @@ pub enum PromptAnswer {
 
 /// One act.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ActivityRow {
     /// Counts up.
     #[ts(type = "number")]
@@ -795,6 +823,7 @@ pub struct ActivityFilter {
 
 /// An audit record, for a person.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct RecordView {
     /// Its number.
     #[ts(type = "number")]
@@ -812,6 +841,7 @@ pub struct RecordView {
 
 /// What checking the audit log found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct VerifyView {
     /// Nothing is wrong.
     pub sound: bool,
@@ -826,6 +856,7 @@ pub struct VerifyView {
 
 /// State of the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct AuditView {
     /// Its file.
     pub path: String,
@@ -841,6 +872,7 @@ pub struct AuditView {
 
 /// Something that an agent changed and that can be taken back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct UndoView {
     /// Number, counts up.
     #[ts(type = "number")]
@@ -865,6 +897,7 @@ pub struct UndoView {
 
 /// What policy says about a kind of operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
 pub struct ExplainView {
     /// Name of the operation, as in the audit log.
     pub operation: String,

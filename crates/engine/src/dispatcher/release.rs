@@ -1,8 +1,11 @@
 //! Letting an answer about private files go (spec 13): nothing of it leaves before the person has read it, where they want to.
 
+use std::sync::Arc;
+
 use drawbridge_caps::Pieces;
 use drawbridge_core::model::{ModelAnswer, ModelOp, Release};
 use drawbridge_core::{OpError, Operation, SessionId};
+use drawbridge_os::root::Root;
 use drawbridge_policy::{Decision, Explanation, Permit, Rule, Verdict, authorize};
 
 use super::Dispatcher;
@@ -15,6 +18,8 @@ const PATIENCE: std::time::Duration = PROMPT_LIFE.saturating_add(std::time::Dura
 /// What the question about an answer will need, taken before the model is asked.
 pub(super) struct Held {
     session: SessionId,
+    /// The folder of the chat, within which the question names the files.
+    root: Option<Arc<Root>>,
     /// The files, as far as they are known.
     paths: Vec<String>,
     asker: Asker,
@@ -24,12 +29,13 @@ pub(super) struct Held {
 
 impl Dispatcher {
     /// Takes what will be needed to let the answer go; none for every other operation. `asker` is whoever asks for the operation.
-    pub(super) fn held(&self, permit: &Permit, asker: Asker) -> Option<Held> {
+    pub(super) fn held(&self, permit: &Permit, root: Option<&Arc<Root>>, asker: Asker) -> Option<Held> {
         let (Operation::Model(ModelOp::Turn(op)), Some(session)) = (permit.operation(), permit.session()) else {
             return None;
         };
         let paths = self.parts.models.privacy.paths(session, &op.stubs).into_iter().flatten().collect();
-        Some(Held { session: session.clone(), paths, asker: Asker { patience: PATIENCE, ..asker }, parts: None })
+        let (session, root) = (session.clone(), root.cloned());
+        Some(Held { session, root, paths, asker: Asker { patience: PATIENCE, ..asker }, parts: None })
     }
 
     /// Returns the way out for parts of the answer; none when it has to be whole before anything of it leaves. From the moment on in
@@ -56,7 +62,7 @@ impl Dispatcher {
                 if !self.parts.desk.broker.has_room(&question, &held.asker) {
                     return Err((nowhere_to_show_it(held.asker.max_open), explanation));
                 }
-                match self.parts.desk.ask(question, None, &held.asker).await {
+                match self.parts.desk.ask(question, held.root.as_ref(), &held.asker).await {
                     Ok(granted) => granted.permit,
                     Err(OpError::Declined { power }) => {
                         let no = Explanation::new(Decision::Deny, Rule::Answered { power });

@@ -28,12 +28,12 @@ pub(super) fn turn(op: &Turn, session: Option<&SessionId>, scene: &Scene, facts:
 }
 
 /// The facts of an answer that would leave this computer, the whole answer among them.
-pub(super) fn release(op: &Release, facts: &mut PromptFacts) {
+pub(super) fn release(op: &Release, scene: &Scene, facts: &mut PromptFacts) {
     let details = &mut facts.details;
     push(details, Label::Answer, &op.answer);
     push(details, Label::Model, &op.model);
     for path in &op.paths {
-        push(details, Label::PrivateFile, path);
+        push(details, Label::PrivateFile, within(path, scene));
     }
 }
 
