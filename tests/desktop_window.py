@@ -19,7 +19,7 @@ PICTURES = ROOT / "artefacts"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
-def until(what, probe, seconds=30):
+def until(what, probe, seconds=60):
     """Waits for a state, not for a time: the limit only ends a broken run."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
