@@ -149,8 +149,9 @@ async fn who_never_answers_is_left_the_moment_nobody_wants_to_know() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (gone, hung_up) = tokio::sync::oneshot::channel();
+        let (silent, asked_for) = tokio::sync::oneshot::channel();
         let server = tokio::spawn(async move {
-            let mut gone = Some(gone);
+            let (mut gone, mut silent) = (Some(gone), Some(silent));
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut request = vec![0; 64 * 1024];
                 let count = stream.read(&mut request).await.unwrap();
@@ -165,6 +166,7 @@ async fn who_never_answers_is_left_the_moment_nobody_wants_to_know() {
                     continue;
                 }
                 stream.write_all(&head).await.unwrap();
+                let _ = silent.take().unwrap().send(());
                 while stream.read(&mut request).await.is_ok_and(|count| count > 0) {}
                 let _ = gone.take().unwrap().send(());
                 return;
@@ -176,7 +178,7 @@ async fn who_never_answers_is_left_the_moment_nobody_wants_to_know() {
         let ask = asked("Count");
         let cancel = ask.cancel.clone();
         let asking = tokio::spawn(async move { model.ask(ask).await });
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        asked_for.await.unwrap();
 
         cancel.cancel();
 
