@@ -5,8 +5,14 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::private::{self, Links};
+
+/// A looker has the lock for a moment; one that a busy machine keeps waiting has it for longer.
+const LOOKS_WITHIN: Duration = Duration::from_secs(2);
+/// How long to leave a looker alone.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// A held lock. Dropping it lets go.
 #[derive(Debug)]
@@ -41,23 +47,34 @@ fn holder(pid: Option<u32>) -> String {
 }
 
 impl LockFile {
-    /// Takes the lock if it is free.
+    /// Takes the lock if it is free. Somebody who only looks whether it is held does not keep it from that: waits for such a
+    /// looker, two seconds at most. For a thread that may block so long.
     ///
     /// # Errors
     /// [`LockFault::Held`] when another process, or another handle of this one, has it.
     pub fn try_acquire(path: &Path) -> Result<Self, LockFault> {
         let io_fault = |error| LockFault::Io { path: path.to_owned(), error };
-        let mut file = open(path).map_err(io_fault)?;
-        match file.try_lock() {
-            Ok(()) => Self::taken(file, path),
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                // Without the text the message only names no process.
-                let _ = (&mut file).take(32).read_to_string(&mut text);
-                Err(LockFault::Held { path: path.to_owned(), pid: text.trim().parse().ok() })
+        let file = open(path).map_err(io_fault)?;
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Self::taken(file, path),
+                Err(TryLockError::WouldBlock)
+                    if began.elapsed() < LOOKS_WITHIN && only_looked_at(&file).map_err(io_fault)? =>
+                {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                Err(TryLockError::WouldBlock) => return Err(Self::held(file, path)),
+                Err(TryLockError::Error(error)) => return Err(io_fault(error)),
             }
-            Err(TryLockError::Error(error)) => Err(io_fault(error)),
         }
+    }
+
+    fn held(file: File, path: &Path) -> LockFault {
+        let mut text = String::new();
+        // Without the text the message only names no process.
+        let _ = file.take(32).read_to_string(&mut text);
+        LockFault::Held { path: path.to_owned(), pid: text.trim().parse().ok() }
     }
 
     /// Takes the lock, waiting for its holder as long as it takes. For a thread that may block.
@@ -107,6 +124,15 @@ impl Drop for LockFile {
     }
 }
 
+/// Tells whether those who have the lock are lookers: they share it, and a holder shares it with nobody.
+fn only_looked_at(file: &File) -> io::Result<bool> {
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     private::open_regular(path, options.read(true).write(true).create(true).truncate(false), Links::Refused)
@@ -114,6 +140,8 @@ fn open(path: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
     use super::*;
 
     #[test]
@@ -129,6 +157,26 @@ mod tests {
         drop(first);
         assert!(!LockFile::is_held(&path));
         LockFile::try_acquire(&path).unwrap();
+    }
+
+    #[test]
+    fn lookers_keep_nobody_from_taking_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("owner.lock");
+        drop(LockFile::try_acquire(&path).unwrap());
+        let looks = AtomicU32::new(0);
+        let look = || {
+            while looks.fetch_add(1, Relaxed) < 20_000 {
+                std::hint::black_box(LockFile::is_held(&path));
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(look);
+            scope.spawn(look);
+            while looks.load(Relaxed) < 20_000 {
+                LockFile::try_acquire(&path).unwrap();
+            }
+        });
     }
 
     #[test]
