@@ -190,7 +190,7 @@ fn a_terminal_that_cannot_be_asked_gets_its_text_exactly() {
     let mut byte = [0; 3];
     std::io::Read::read_exact(&mut ready, &mut byte).unwrap();
     drop(recorder);
-    display.run("xdotool", &["search", "--sync", "--class", "xterm", "windowfocus", "--sync"]).unwrap();
+    display.windows_of("xterm", &["windowfocus", "--sync"]).unwrap();
     let input = input::open(&Seat::x11(display.name())).unwrap();
     let before = keyboard(&display);
     let text = format!("plain, Grüße, {} end\n", chinese(40));

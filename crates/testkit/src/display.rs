@@ -8,9 +8,15 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 pub use painter::Painter;
 use serde_json::Value;
+
+/// Ends a broken run; a window that comes is there long before.
+const WINDOWS_WITHIN: Duration = Duration::from_secs(30);
+/// How often to look for a window that is not there yet.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// An X display with nothing on it but what the test starts.
 #[derive(Debug)]
@@ -156,6 +162,24 @@ impl Display {
             return Ok(());
         }
         Err(io::Error::other(format!("{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr))))
+    }
+
+    /// Does something to the windows of a class with xdotool, such as `["windowfocus", "--sync"]`, once there are any.
+    ///
+    /// Another window that goes away while xdotool walks through all of them ends it with an error; then it looks again.
+    ///
+    /// # Errors
+    /// What xdotool said last, when there is no such window for half a minute.
+    pub fn windows_of(&self, class: &str, act: &[&str]) -> io::Result<()> {
+        let args = [&["search", "--onlyvisible", "--class", class], act].concat();
+        let began = Instant::now();
+        loop {
+            match self.run("xdotool", &args) {
+                Err(error) if began.elapsed() > WINDOWS_WITHIN => return Err(error),
+                Err(_) => std::thread::sleep(LOOK_AGAIN),
+                done => return done,
+            }
+        }
     }
 
     /// Returns a command that will run on this display.

@@ -353,7 +353,7 @@ fn a_window_is_seen_where_it_lies_and_not_when_it_may_not() {
     let mut job = rig.job();
     job.rules.never_apps = vec!["diary".to_owned()];
     assert!(matches!(rig.take_as(&op, &job), Err(OpError::ProtectedApp { reason: "excluded", .. })));
-    rig.display.run("xdotool", &["search", "--class", "diary", "windowminimize", "--sync"]).unwrap();
+    rig.display.windows_of("diary", &["windowminimize", "--sync"]).unwrap();
     let hidden = rig.take(&op).err().unwrap();
     assert!(matches!(&hidden, OpError::Unsupported { why, .. } if why == "window_not_visible"), "{hidden}");
 }

@@ -345,9 +345,7 @@ fn a_terminal_takes_a_paste_by_its_own_chord() {
     let mut typed = std::io::BufReader::new(std::fs::File::open(&pipe).unwrap());
     let mut ready = [0; 6];
     typed.read_exact(&mut ready).unwrap();
-    rig.display
-        .run("xdotool", &["search", "--sync", "--onlyvisible", "--class", "XTerm", "windowfocus", "--sync"])
-        .unwrap();
+    rig.display.windows_of("XTerm", &["windowfocus", "--sync"]).unwrap();
     let mut chord = || {
         rig.display.run("xdotool", &["key", "ctrl+shift+v"]).unwrap();
         Ok(())
