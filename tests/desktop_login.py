@@ -72,9 +72,17 @@ def end(state):
 @contextlib.contextmanager
 def launched(state):
     """Starts the entry as a session does, and ends what it started."""
-    # What it starts keeps its own output, so nothing here may wait for the end of that.
-    subprocess.run(["gio", "launch", ENTRY], check=True, timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    yield until("the program that the entry starts", status)
+    # What it starts keeps this output open, so it is a file: nothing here may wait for its end.
+    with tempfile.TemporaryFile("w+") as output:
+        subprocess.run(["gio", "launch", ENTRY], check=True, timeout=60, stdout=output, stderr=output)
+        try:
+            yield until("the program that the entry starts", status)
+        except SystemExit:
+            output.seek(0)
+            sys.stderr.write(f"{ENTRY.read_text()}\n{output.read()}\n{(state / 'drawbridge.log').read_text()}\n")
+            sys.stderr.write(runs("ps", "-eo", "pid,ppid,stat,etime,wchan:20,args").stdout)
+            sys.stderr.write(runs(CLI, "status", "--json").stderr)
+            raise
     end(state)
 
 
