@@ -79,10 +79,16 @@ pub async fn start(on_practice: bool) -> Result<Hosted, NoEngine> {
     let state_of_engine = if on_practice { practice::folders(&folders) } else { folders.clone() };
     let state = state_of_engine.state.clone();
     drawbridge_store::log::keep_in(&state_of_engine.logs);
-    match gate::begin(state_of_engine, prepare(folders, platform.clone())).await {
-        Ok(begun) => Ok(hosted(begun, platform)),
-        Err(OwnerFault::Owned { pid, .. }) => Err(handover::hand_over(&state, pid).await),
-        Err(fault @ OwnerFault::Lock(_)) => Err(cannot_start(&fault)),
+    loop {
+        match gate::begin(state_of_engine.clone(), prepare(folders.clone(), platform.clone())).await {
+            Ok(begun) => return Ok(hosted(begun, platform)),
+            Err(OwnerFault::Owned { pid, .. }) => {
+                if let Some(end) = handover::hand_over(&state, pid).await {
+                    return Err(end);
+                }
+            }
+            Err(fault @ OwnerFault::Lock(_)) => return Err(cannot_start(&fault)),
+        }
     }
 }
 
