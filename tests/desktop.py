@@ -44,7 +44,7 @@ def story(window, platform, folder):
     assert refused == "EvalError", refused
     assert window.invoke("send", {"command": {"command": "shutdown"}}) == "not_for_the_page"
 
-    window.click("#nav-links")
+    window.turn("links")
     window.click("#sign-in")
     window.sees("Finish signing in")
     window.picture("signing-in")
@@ -75,10 +75,10 @@ def story(window, platform, folder):
         raise AssertionError("a file outside of the folder was read")
     except RuntimeError as refused:
         assert "PATH_OUTSIDE_ALLOWED_ROOT" in str(refused), refused
-    window.click("#nav-activity")
+    window.turn("activity")
     window.sees("summary.md")
 
-    window.click("#nav-powers")
+    window.turn("powers")
     window.sees("Commands")
     window.click("#power-shell-ask_each_time")
     until("commands are on", lambda: window.script("return document.querySelector('#power-shell-ask_each_time').ariaPressed") == "true")
@@ -97,15 +97,15 @@ def story(window, platform, folder):
     result = ran.result(timeout=150)
     assert "figures.csv" in str(result), result
 
-    window.click("#nav-activity")
+    window.turn("activity")
     window.sees("wc")
     window.picture("activity")
     window.sees("Audit log")
-    window.click("#nav-links")
+    window.turn("links")
     window.picture("links")
-    window.click("#nav-settings")
+    window.turn("settings")
     window.picture("settings")
-    window.click("#nav-chats")
+    window.turn("chats")
     window.sees("Quarterly report")
     window.picture("chats")
     # Twice the size is half the room: the page must not scroll sideways.

@@ -163,7 +163,7 @@ def moving(keyring, platform):
     with opened(state, DRAWBRIDGE_PLATFORM_URL=platform.address) as window:
         sign_in(window, platform)
         assert "default/refresh_token" in keyring.entries(state), keyring.entries(state)
-        window.click("#nav-settings")
+        window.turn("settings")
         window.sees("Where secrets rest")
         press(window, "#secrets-move")
         window.sees("also when it starts with your computer")
@@ -199,7 +199,7 @@ def moving(keyring, platform):
         fill(window, "#gate-passphrase", PASSPHRASE)
         press(window, "#gate-unlock")
         window.sees("No agent has a folder")
-        window.click("#nav-settings")
+        window.turn("settings")
         window.sees("Where secrets rest")
         until("the keychain was found", lambda: window.script("return document.querySelector('#secrets-move') !== null"))
         press(window, "#secrets-move")
@@ -212,14 +212,14 @@ def moving(keyring, platform):
         assert "default/refresh_token" in keyring.entries(state)
     with opened(state, DRAWBRIDGE_PLATFORM_URL=platform.address) as window:
         window.sees("No agent has a folder")
-        window.click("#nav-links")
+        window.turn("links")
         window.sees("Signed in")
     return state
 
 
 def sign_in(window, platform):
     import urllib.request
-    window.click("#nav-links")
+    window.turn("links")
     window.click("#sign-in")
     platform.call("consent", mode="allow")
     authorize = until("the sign-in address", lambda: window.script("return document.querySelector('#authorize-url')?.value"))

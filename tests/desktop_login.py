@@ -94,7 +94,7 @@ def switch_on_and_copy(state):
     remember(state, 4)
     window = Window(str(APP))
     try:
-        window.click("#nav-settings")
+        window.turn("settings")
         window.click("#login-start")
         until("the entry", ENTRY.exists)
         window.sees("~/.config/autostart/drawbridge.desktop")
@@ -142,7 +142,7 @@ def repair_and_switch_off(state):
     remember(state, 4)
     window = Window(str(APP))
     try:
-        window.click("#nav-settings")
+        window.turn("settings")
         window.sees("/gone/Drawbridge.AppImage is not there any more")
         window.picture("login-repair")
         window.click("#login-repair")

@@ -134,7 +134,7 @@ def press(window, selector):
 
 def wakes(window, server):
     """Nobody asks the server before the person switches the power on; then its models are there."""
-    press(window, "#nav-models")
+    window.turn("models")
     window.sees("The power is off, so nobody asks or looks for servers.")
     window.sees("Asleep")
     assert server.paths == [], f"asked while the power is off: {server.paths}"
@@ -210,12 +210,12 @@ def deltas(value):
 
 def a_private_file(window, platform, server):
     """Switched on by hand for this chat: contents are refused, the file is asked about, the person reads the answer first."""
-    press(window, "#nav-models")
+    window.turn("models")
     review = "return document.querySelector('#privacy-review').checked"
     if not window.script(review):
         press(window, "#privacy-review")
     until("answers are read first", lambda: window.script(review))
-    press(window, "#nav-chats")
+    window.turn("chats")
     press(window, "main li.card button[aria-expanded]:last-of-type")
     press(window, f"#privacy-{CHAT}-on")
     until("the chat is private", lambda: window.script(f"return document.querySelector('#privacy-{CHAT}-on').ariaPressed") == "true")
@@ -255,7 +255,7 @@ def a_port(window, cli):
     try:
         until("the pair", lambda: near.exists() and far.exists())
         port = str(near.resolve())
-        press(window, "#nav-devices")
+        window.turn("devices")
         window.sees("While the power is off")
         press(window, "#port-add")
         until("the path has the focus", lambda: window.script("return document.activeElement?.id") == "port-path")

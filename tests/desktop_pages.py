@@ -218,7 +218,7 @@ def first_steps(visit):
 
 def pages(visit):
     window = visit.window
-    turn = lambda page: (visit.press(f"#nav-{page}"), until(page, lambda: window.script(f"return document.querySelector('#nav-{page}')?.ariaCurrent") == "page"))
+    turn = window.turn
     turn("chats")
     visit.state("chats")
     for part, name in [(1, "changes"), (2, "powers"), (3, "privacy")]:
@@ -392,14 +392,14 @@ def pill(visit):
 
 def managed(visit):
     window = visit.window
-    visit.press("#nav-settings")
+    visit.window.turn("settings")
     visit.send(command="paste_redirect", address="managed")
     until("what is fixed", lambda: window.script("return document.querySelector('#managed') !== null"))
     visit.state("managed", looks=SOME)
     for page in ["powers", "links"]:
-        visit.press(f"#nav-{page}")
+        window.turn(page)
         visit.state(f"managed-{page}", looks=SOME)
-    visit.press("#nav-models")
+    visit.window.turn("models")
     visit.state("managed-models", looks=SOME, prepare=at(visit, "#fixed-privacy"))
     visit.send(command="paste_redirect", address="expired")
     visit.dress(*LOOKS[0])
@@ -421,7 +421,7 @@ def gates(visit):
 
 def activity(visit):
     window = visit.window
-    visit.press("#nav-activity")
+    visit.window.turn("activity")
     until("rows", lambda: window.script("return document.querySelectorAll('[data-index]').length > 5 && !document.querySelector('[aria-busy=true]')"))
     visit.state("activity")
 
@@ -449,7 +449,7 @@ def activity(visit):
 
 def account(visit):
     window, en = visit.window, visit.texts.en
-    visit.press("#nav-links")
+    visit.window.turn("links")
     visit.send(command="sign_out")
     visit.dress(*LOOKS[0])
     window.sees(en["bridge.signed_out.more"])
@@ -458,7 +458,7 @@ def account(visit):
     window.sees(en["account.link"])
     visit.state("signing-in", looks=SOME)
     visit.send(command="paste_redirect", address="done")
-    visit.press("#nav-chats")
+    visit.window.turn("chats")
     visit.send(command="set_raised", raised=True)
     visit.dress(*LOOKS[0])
     window.sees(en["bridge.lower"])
@@ -514,13 +514,13 @@ def nothing_left(visit):
     for chat in snapshot["chats"]:
         visit.send(command="forget", session_id=chat["session_id"])
     visit.dress(*LOOKS[0])
-    visit.press("#nav-chats")
+    visit.window.turn("chats")
     window.sees(visit.texts.en["chats.empty"])
     visit.state("chats-none", looks=SOME)
-    visit.press("#nav-rules")
+    visit.window.turn("rules")
     window.sees(visit.texts.en["rules.empty"])
     visit.state("rules-none", looks=SOME)
-    visit.press("#nav-models")
+    visit.window.turn("models")
     for server in snapshot["models"]["servers"]:
         visit.send(command="remove_model_server", url=server["url"])
     window.sees(visit.texts.en["models.none"])

@@ -58,7 +58,7 @@ def attach(window, platform, folder):
     platform.call("attach", machine_id=machine, session_id=CHAT, **platform.browse_to(window, machine, folder))
     platform.call("activate", session_id=CHAT)
     # By hand: the warning comes before the power does.
-    window.click("#nav-powers")
+    window.turn("powers")
     window.push("#power-computer_use-allowed")
     window.sees("send, buy and delete")
     assert not on(window), "the power is on before anybody confirmed it"

@@ -133,6 +133,20 @@ class Window:
         until(f"{selector} can be pressed", lambda: not self.script(f"return document.querySelector({selector!r})?.disabled"))
         self.call("POST", f"{self.session}/element/{found}/click", {})
 
+    def turn(self, page):
+        """Turns to a page, and sees it there. What is still closing over the list takes a press for itself."""
+        current = f"return document.querySelector('#nav-{page}')?.ariaCurrent"
+
+        def there():
+            if self.script(current) == "page":
+                return True
+            self.script(f"document.querySelector('#nav-{page}')?.scrollIntoView({{ block: 'center' }})")
+            with contextlib.suppress(RuntimeError):
+                self.click(f"#nav-{page}")
+            return False
+
+        until(f"the page {page}", there)
+
     def answers_element(self, find):
         try:
             return self.call("POST", self.session + "/element", find)[ELEMENT]
@@ -220,7 +234,7 @@ class Platform:
 
     def sign_in(self, window):
         """Signs the machine in by its window; the browser is played here."""
-        window.click("#nav-links")
+        window.turn("links")
         window.click("#sign-in")
         window.sees("Finish signing in")
         self.call("consent", mode="allow")
