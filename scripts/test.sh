@@ -4,6 +4,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 passed=0
 failed=0
+unsteady=()
+export DESK_BIN="$CARGO_TARGET_DIR/debug"
 mkdir -p artefacts
 
 check() {
@@ -11,6 +13,22 @@ check() {
   shift
   echo "== $name"
   if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $name" >&2; fi
+}
+
+# Runs a suite on a desktop of its own. It is tried once more before it counts as failed, and named at the end: what fails once on
+# a busy machine is a fault of the program or of the test all the same, to be found by what the first try said.
+check_desktop() {
+  local name=$1 suite=(scripts/desk.sh /usr/bin/python3 "tests/$2")
+  echo "== $name"
+  if "${suite[@]}"; then
+    passed=$((passed + 1))
+  elif echo "FAILED ONCE: $name" >&2 && "${suite[@]}"; then
+    passed=$((passed + 1))
+    unsteady+=("$name")
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name" >&2
+  fi
 }
 
 # Runs a test runner and adds the figures of its summary line.
@@ -26,6 +44,7 @@ count() {
   ok=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+' || echo 0)
   bad=$(grep -oE '[0-9]+ (failed|timed out)' <<<"$line" | grep -oE '[0-9]+' | head -1 || true)
   bad=${bad:-0}
+  while read -r one; do unsteady+=("$one"); done < <(sed 's/\x1b\[[0-9;]*m//g' "$log" | grep -oP '^ *FLAKY \S+ \[[^]]*\] (\([^)]*\) )?\K.*' | sort -u)
   # A runner that broke without a figure has failed all the same.
   if ((code != 0 && bad == 0)); then bad=1; fi
   passed=$((passed + ok))
@@ -39,22 +58,23 @@ check "page: build" bash -c 'cd ui && npm run --silent build'
 check "format" cargo fmt --all --check
 check "lints" cargo clippy --locked --workspace --all-targets -- -D warnings
 check "binaries" cargo build --locked -p drawbridge-cli -p drawbridge-desktop --examples --bins
-count "tests of the workspace, on a desktop of their own" scripts/desk.sh cargo nextest run --locked --workspace --no-fail-fast
-check "window" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop.py
-check "window: every page and question" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_pages.py
-check "window: an agent uses the screen" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_screen.py
-check "window: models, privacy and devices" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_models.py
-check "an agent in a real editor" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_editor.py
-check "window: keyboard alone" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_keyboard.py
-check "tray, notifications and hot key" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_tray.py
-check "check-up in the window" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_doctor.py
-check "life of the windows" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_life.py
-check "window while something is in the way of a start" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_gate.py
-check "window without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" scripts/desk.sh /usr/bin/python3 tests/desktop_no_tray.py
-check "start at login, diagnostics and copying" env DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_login.py
-check "start at login without a tray host" env DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug" scripts/desk.sh /usr/bin/python3 tests/desktop_login.py
-check "packages" env DESK_BIN="$CARGO_TARGET_DIR/debug" /usr/bin/python3 tests/packages.py
+count "tests of the workspace, on a desktop of their own" scripts/desk.sh cargo nextest run --locked --workspace --no-fail-fast --retries 1
+check_desktop "window" desktop.py
+check_desktop "window: every page and question" desktop_pages.py
+check_desktop "window: an agent uses the screen" desktop_screen.py
+check_desktop "window: models, privacy and devices" desktop_models.py
+check_desktop "an agent in a real editor" desktop_editor.py
+check_desktop "window: keyboard alone" desktop_keyboard.py
+check_desktop "tray, notifications and hot key" desktop_tray.py
+check_desktop "check-up in the window" desktop_doctor.py
+check_desktop "life of the windows" desktop_life.py
+check_desktop "window while something is in the way of a start" desktop_gate.py
+DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" check_desktop "window without a tray host" desktop_no_tray.py
+check_desktop "start at login, diagnostics and copying" desktop_login.py
+DESK_TRAY=none check_desktop "start at login without a tray host" desktop_login.py
+check "packages" /usr/bin/python3 tests/packages.py
 # Advisories need the network, which not every machine has: `cargo deny check advisories` by hand.
 check "dependencies" cargo deny --locked check licenses bans sources
+for one in "${unsteady[@]}"; do echo "passed only at the second try: $one"; done
 echo "$passed passed, $failed failed"
 ((failed == 0))
