@@ -89,6 +89,8 @@ pub(crate) struct Shell {
     ended: watch::Receiver<Option<u8>>,
     /// The program is on its way out.
     ending: AtomicBool,
+    /// The loop of the windows was told to end.
+    left: AtomicBool,
 }
 
 impl Shell {
@@ -176,6 +178,7 @@ fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
         again: AtomicBool::new(false),
         ended: hosted.ended,
         ending: AtomicBool::new(false),
+        left: AtomicBool::new(false),
     };
     tauri::Builder::default()
         .manage(engine.clone())
@@ -306,8 +309,16 @@ pub(crate) fn quit(app: &AppHandle) {
         let engine = app.state::<EngineHandle>().inner().clone();
         let ended = app.state::<Shell>().ended.clone();
         host::end(&engine, ended).await;
-        app.exit(0);
+        leave(&app, 0);
     });
+}
+
+/// Ends the loop of the windows, once. Told a second time while the first one is carried out, Tauri finds no loop any more and ends the
+/// process on the spot, which may be just about to start itself again.
+fn leave(app: &AppHandle, code: i32) {
+    if !app.state::<Shell>().left.swap(true, Ordering::AcqRel) {
+        app.exit(code);
+    }
 }
 
 /// Ends the engine in order, then starts the program again in its own place, with its window.
@@ -334,7 +345,7 @@ fn follow_the_end(app: &AppHandle) {
     let (inner, mut ended) = (app.clone(), app.state::<Shell>().ended.clone());
     tauri::async_runtime::spawn(async move {
         let code = ended.wait_for(Option::is_some).await.ok().and_then(|code| *code);
-        inner.exit(i32::from(code.unwrap_or(1)));
+        leave(&inner, i32::from(code.unwrap_or(1)));
     });
     let app = app.clone();
     tauri::async_runtime::spawn(async move {
