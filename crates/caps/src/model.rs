@@ -1,7 +1,7 @@
 //! The local model: servers on this machine, what they offer, and asking them (spec 11).
 //!
 //! It never asks the person and never reads settings: which servers may be asked comes from the engine. Prompts and answers pass
-//! through and are kept nowhere. It has no tools, images or embeddings, and gives no keys.
+//! through and are kept nowhere. It has no tools, images or embeddings, and keeps no keys: it is told them.
 
 mod address;
 mod backend;
@@ -9,6 +9,7 @@ mod chat;
 mod dial;
 mod fault;
 mod http;
+mod key;
 mod look;
 mod ollama;
 mod openai;
@@ -30,6 +31,7 @@ use crate::{Capability, Pieces, RunCtx};
 
 pub use address::{ServerFault, parse_server};
 pub use dial::{Io, Secure};
+pub use key::{KeyFault, KnownKey, ServerKey};
 
 use backend::{Backend, Place, Question};
 use chat::{Heard, Unheard, hear};
@@ -77,6 +79,23 @@ pub struct ModelFacts {
     /// The server passes what this model is asked on to another computer. It is offered only where the server may be on another
     /// one itself, and is never asked about what must stay here.
     pub elsewhere: bool,
+    /// The server lists it and said that it does not have it when it was asked. It is not offered until that changes.
+    pub missing: bool,
+}
+
+/// The most that a question may take, whatever is asked for and whatever a model could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelLimits {
+    /// Tokens that a server is asked to make room for, prompt and answer together. Their room is memory.
+    pub context_tokens: u64,
+    /// Tokens of an answer.
+    pub answer_tokens: u32,
+}
+
+impl Default for ModelLimits {
+    fn default() -> Self {
+        Self { context_tokens: 32_768, answer_tokens: 8192 }
+    }
 }
 
 /// A question to a model.
@@ -107,6 +126,7 @@ pub struct Model {
 
 struct Inner {
     clock: Arc<dyn Clock>,
+    limits: ModelLimits,
     servers: Arc<Servers>,
     network: Arc<Network>,
     dial: Arc<dyn Dial>,
@@ -116,14 +136,21 @@ struct Inner {
 }
 
 impl Model {
-    /// Makes the capability. Asks nobody yet.
+    /// Makes the capability with the usual limits. Asks nobody yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::limited(clock, ModelLimits::default())
+    }
+
+    /// Makes the capability with these limits. Asks nobody yet.
+    #[must_use]
+    pub fn limited(clock: Arc<dyn Clock>, limits: ModelLimits) -> Self {
         let network = Arc::new(Network::new(System));
         let dial = Arc::<Network>::clone(&network);
         Self {
             inner: Arc::new(Inner {
                 clock,
+                limits,
                 servers: Arc::default(),
                 network,
                 dial,
@@ -141,6 +168,16 @@ impl Model {
     /// Sets which servers may be asked, best first. What was found at those that stay is kept; requests to others end.
     pub fn set_servers(&self, servers: Vec<ModelServer>) {
         self.inner.servers.set(servers);
+    }
+
+    /// Sets the keys of servers, by their addresses as [`Model::set_servers`] was told them. To be called again after that.
+    pub fn set_keys(&self, key_of: impl Fn(&str) -> KnownKey) {
+        self.inner.servers.set_keys(key_of);
+    }
+
+    /// Offers again what servers list and said that they do not have.
+    pub fn retry_missing(&self) {
+        self.inner.servers.retry_missing();
     }
 
     /// Asks every server what it has, at most 2 s (and half a second more for details of models that are new), and remembers it.
@@ -225,7 +262,7 @@ impl Model {
             }),
             Err(Unheard::Cancelled) => Err(OpError::Cancelled),
             Err(Unheard::Fault(Fault::Missing)) => {
-                servers.forget(seat.target.number, &ask.model);
+                servers.is_missing(seat.target.number, &ask.model);
                 Err(OpError::ModelNotAvailable { requested: ask.model, available: servers.names(ask.near_only) })
             }
             Err(Unheard::Fault(fault)) => Err(OpError::ModelFailed { why: told(fault, &ask).why() }),
@@ -237,51 +274,64 @@ impl Model {
             return Err(Fault::NoMessage.into());
         }
         let address = seat.target.address.as_ref().map_err(|fault| Fault::from(*fault))?;
-        let place = Place { address, far: seat.target.server.far && !ask.near_only, dial: self.inner.dial.as_ref() };
+        let far = seat.target.server.far && !ask.near_only;
+        let place = Place { address, far, key: &seat.target.key, dial: self.inner.dial.as_ref() };
         let backend = backend::of(seat.api).ok_or(Fault::NoModelServer)?;
         if ask.near_only && passes_on(backend, &place, &ask.model).await {
             return Err(Fault::PassedOn.into());
         }
-        let whole = self.window(seat, ask, backend, &place).await?;
-        let question = Question { model: &ask.model, messages: &ask.messages, sampling: ask.sampling, whole };
+        let room = self.room(seat, ask, backend, &place).await?;
+        let sampling = Sampling { max_tokens: room.answer, ..ask.sampling };
+        let (messages, whole) = (&ask.messages, ask.whole);
+        let question = Question { model: &ask.model, messages, sampling, window: room.window, whole };
         let answer = place.send(backend.question(&question)).await?;
         hear(answer, backend, ask.pieces.clone(), ask.tell_end).await
     }
 
-    /// Returns how many tokens have to fit, if the prompt must not be cut.
-    async fn window(
-        &self,
-        seat: &Seat,
-        ask: &Ask,
-        backend: &dyn Backend,
-        place: &Place<'_>,
-    ) -> Result<Option<u64>, Fault> {
+    /// Returns the room that a question gets: what its prompt and its answer need, and no more than the model reads and the limits allow.
+    /// An answer that reaches its end for that ends with the reason "length", as the server says it.
+    async fn room(&self, seat: &Seat, ask: &Ask, backend: &dyn Backend, place: &Place<'_>) -> Result<Room, Fault> {
+        let limits = self.inner.limits;
+        let answer = ask.sampling.max_tokens.min(limits.answer_tokens);
         let most = prompt::tokens_at_most(&ask.messages);
+        let least = prompt::tokens_at_least(most);
         let mut context = seat.model.context_tokens;
-        if context.is_none() && (ask.whole || most > SMALLEST_WINDOW) {
+        if context.is_none() && (ask.whole || most + u64::from(answer) > SMALLEST_WINDOW) {
             context = timeout(look::LOOK_LIMIT, backend.context(place, &ask.model)).await.ok().flatten();
             if let Some(context) = context {
                 self.inner.servers.learn(seat.target.number, &seat.model, context);
             }
         }
         let too_long = |context| Err(Fault::PromptTooLong { tokens: most, context });
-        if let Some(context) = context.filter(|context| prompt::tokens_at_least(most) >= *context) {
+        if let Some(context) = context.filter(|context| least >= *context) {
             return too_long(context);
         }
-        if !ask.whole {
-            return Ok(None);
+        // Some servers refuse to be asked for more than can be left.
+        let left = context.map_or(u64::MAX, |context| context - least);
+        let answer = u32::try_from(left).unwrap_or(u32::MAX).min(answer).max(1);
+        let needed = most + u64::from(answer);
+        if !backend.makes_room() || (!ask.whole && needed <= SMALLEST_WINDOW) {
+            return Ok(Room { answer, window: None });
         }
-        let wanted = most + u64::from(ask.sampling.max_tokens);
-        let wanted = wanted.next_multiple_of(WINDOW_STEP).max(SMALLEST_WINDOW);
-        match context {
-            Some(context) if wanted > context => {
-                // An older server would cut in silence what does not fit, so there must be no doubt.
-                let fits = most + ANSWER_ROOM.min(ask.sampling.max_tokens.into()) <= context;
-                if fits || seat.exact { Ok(Some(context)) } else { too_long(context) }
-            }
-            Some(_) | None => Ok(Some(wanted)),
+        let cap = context.unwrap_or(u64::MAX).min(limits.context_tokens.max(SMALLEST_WINDOW));
+        let wanted = needed.next_multiple_of(WINDOW_STEP).max(SMALLEST_WINDOW);
+        // An older server would cut in silence what does not fit, so there must be no doubt.
+        let doubtful = ask.whole && !seat.exact && most + ANSWER_ROOM.min(answer.into()) > cap;
+        if least >= cap || doubtful {
+            return match context {
+                Some(context) if context <= cap => too_long(context),
+                Some(_) | None => Err(Fault::OverLimit { tokens: most, limit: cap }),
+            };
         }
+        Ok(Room { answer, window: Some(wanted.min(cap)) })
     }
+}
+
+/// What a question may take, in tokens.
+struct Room {
+    answer: u32,
+    /// For prompt and answer together, where the server is to make it.
+    window: Option<u64>,
 }
 
 /// Asks once more right before something that must stay here is told: a model of this name may be another one than at the last look.

@@ -12,6 +12,10 @@ mod answers;
 mod bad_servers;
 #[path = "model/hostile.rs"]
 mod hostile;
+#[path = "model/keys.rs"]
+mod keys;
+#[path = "model/limits.rs"]
+mod limits;
 #[path = "model/lists.rs"]
 mod lists;
 #[path = "model/prompts.rs"]

@@ -14,6 +14,7 @@ use super::address::Address;
 use super::dial::Dial;
 use super::fault::Fault;
 use super::http::{self, Answer, Call};
+use super::key::{KnownKey, ServerKey};
 use super::ollama::Ollama;
 use super::openai::OpenAi;
 
@@ -42,6 +43,9 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Understands one line of an answer.
     fn line(&self, line: &[u8]) -> Line;
+
+    /// Whether the server makes as much room for a prompt and its answer as it is asked for. Others were started with theirs.
+    fn makes_room(&self) -> bool;
 }
 
 /// Returns the back end of an interface; none for [`ModelApi::Auto`], which is no interface.
@@ -57,14 +61,18 @@ pub(crate) fn of(api: ModelApi) -> Option<&'static dyn Backend> {
 pub(crate) struct Place<'a> {
     pub(crate) address: &'a Address,
     pub(crate) far: bool,
+    pub(crate) key: &'a KnownKey,
     pub(crate) dial: &'a dyn Dial,
 }
 
 impl Place<'_> {
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of its answer. The key of the server goes with it, to this very address alone: a
+    /// redirect is a fault and not followed.
     pub(crate) async fn send(&self, call: Call) -> Result<Answer, Fault> {
+        let key = self.key.for_server(self.address, self.far)?.and_then(ServerKey::header);
         let io = self.dial.dial(self.address, self.far).await?;
-        http::send(io, &self.address.authority(), call, words_in).await
+        let answer = http::send(io, &self.address.authority(), key, call, words_in).await;
+        answer.map_err(|fault| if fault == Fault::KeyWanted { self.key.refused() } else { fault })
     }
 
     /// Asks for a JSON document.
@@ -99,8 +107,10 @@ pub(crate) struct Question<'a> {
     pub(crate) model: &'a str,
     pub(crate) messages: &'a [ChatMessage],
     pub(crate) sampling: Sampling,
-    /// The prompt must not be cut: so many tokens have to fit, prompt and answer together.
-    pub(crate) whole: Option<u64>,
+    /// So many tokens have to fit, prompt and answer together; none leaves it to the server.
+    pub(crate) window: Option<u64>,
+    /// The prompt must not be cut.
+    pub(crate) whole: bool,
 }
 
 /// A message on the wire; the same in both interfaces.

@@ -136,7 +136,7 @@ fn names_that_cannot_be_told_to_a_peer_are_left_out() {
 }
 
 fn facts(name: &str) -> ModelFacts {
-    ModelFacts { name: name.to_owned(), size_bytes: None, context_tokens: None, elsewhere: false }
+    ModelFacts { name: name.to_owned(), size_bytes: None, context_tokens: None, elsewhere: false, missing: false }
 }
 
 fn messages() -> Vec<ChatMessage> {
@@ -144,10 +144,10 @@ fn messages() -> Vec<ChatMessage> {
     vec![said(ChatRole::System, "Be brief."), said(ChatRole::User, "Say \"hi\"\n")]
 }
 
-fn question(messages: &[ChatMessage], whole: Option<u64>) -> Question<'_> {
+fn question(messages: &[ChatMessage], window: Option<u64>) -> Question<'_> {
     let knob = |value| Knob::new(value).unwrap();
     let sampling = Sampling { max_tokens: 100, temperature: knob(0.25), top_p: knob(1.0) };
-    Question { model: "llama3.2:3b", messages, sampling, whole }
+    Question { model: "llama3.2:3b", messages, sampling, window, whole: window.is_some() }
 }
 
 fn text(text: &str) -> Line {

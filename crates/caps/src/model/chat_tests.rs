@@ -31,7 +31,7 @@ impl Wire {
         let (out, pieces) = mpsc::channel(room);
         let heard = tokio::spawn(async move {
             let call = Call { path: "/", body: None };
-            let answer = send(Box::new(client), "localhost", call, |_| None).await?;
+            let answer = send(Box::new(client), "localhost", None, call, |_| None).await?;
             let pieces = Pieces::new(RequestId::parse("r1").unwrap(), out);
             hear(answer, of(api).unwrap(), Some(pieces), true).await
         });

@@ -36,8 +36,16 @@ pub(crate) enum Fault {
     EndedEarly,
     /// It wants us to ask elsewhere.
     Redirect,
-    /// It wants a key.
-    Key,
+    /// It refuses what it is asked, and no key is set for it.
+    KeyWanted,
+    /// It refuses the key that is set.
+    KeyRefused,
+    /// It refuses what it is asked, and the key that may be set cannot be read now.
+    KeyUnreadable,
+    /// The key would go to another computer in the clear, so nothing was sent.
+    KeyInClear,
+    /// It does not take the question now (429, 503), with the seconds after which it may and words of its own where it says so.
+    Busy(Option<u64>, Option<String>),
     /// It does not have the model (404).
     Missing,
     /// It answered with this status, perhaps with words of its own.
@@ -58,6 +66,13 @@ pub(crate) enum Fault {
         tokens: u64,
         /// Tokens that the model reads.
         context: u64,
+    },
+    /// The prompt is longer than the person lets a server make room for.
+    OverLimit {
+        /// About how many tokens it has.
+        tokens: u64,
+        /// Tokens that are allowed.
+        limit: u64,
     },
     /// There is no message.
     NoMessage,
@@ -88,15 +103,26 @@ impl Fault {
 
     /// Takes away what the server said itself: it may have repeated what it was asked.
     pub(crate) fn without_words(self) -> Self {
-        if let Self::Status(status, _) = self {
-            return Self::Status(status, None);
+        match self {
+            Self::Status(status, _) => Self::Status(status, None),
+            Self::Busy(after, _) => Self::Busy(after, None),
+            other => {
+                if matches!(other, Self::Told(_)) {
+                    Self::Told(None)
+                } else {
+                    other
+                }
+            }
         }
-        if matches!(self, Self::Told(_)) { Self::Told(None) } else { self }
     }
 
     /// Returns what the server said itself.
     pub(crate) fn words(&self) -> Option<&str> {
-        if let Self::Status(_, words) | Self::Told(words) = self { words.as_deref() } else { None }
+        if let Self::Status(_, words) | Self::Busy(_, words) | Self::Told(words) = self {
+            words.as_deref()
+        } else {
+            None
+        }
     }
 }
 
@@ -122,7 +148,27 @@ impl fmt::Display for Fault {
             Self::TooLong(limit) => return write!(f, "the answer took longer than {} minutes", limit.as_secs() / 60),
             Self::EndedEarly => "stream ended early",
             Self::Redirect => "the model server sends to another address, which is not followed; check its address",
-            Self::Key => "the model server wants a key, which cannot be given; start it without one",
+            Self::KeyWanted => {
+                "the model server wants a key and none is set for it; set its API key on the Models page or with drawbridge models key"
+            }
+            Self::KeyRefused => {
+                "the model server refused the key that is set for it; set the right API key on the Models page or with drawbridge models key"
+            }
+            Self::KeyUnreadable => {
+                "the model server wants a key, and the place that keeps keys cannot be read now; unlock the keychain, then ask again on the Models page"
+            }
+            Self::KeyInClear => {
+                "its key is not sent to another computer unencrypted, where others could read it on the way; use an https address, or forget the key"
+            }
+            Self::Busy(after, words) => {
+                f.write_str("the model server is busy")?;
+                match after {
+                    Some(1) => f.write_str("; ask again in a second")?,
+                    Some(seconds) => write!(f, "; ask again in {seconds} seconds")?,
+                    None => f.write_str("; ask again in a moment")?,
+                }
+                return words.as_ref().map_or(Ok(()), |words| write!(f, ": {words}"));
+            }
             Self::Missing => "the model server does not have the model",
             Self::Status(status, words) => {
                 write!(f, "the model server answered with status {status}{}", meaning(*status))?;
@@ -140,6 +186,12 @@ impl fmt::Display for Fault {
                     "the prompt is too long: about {tokens} tokens, and the model reads at most {context}"
                 );
             }
+            Self::OverLimit { tokens, limit } => {
+                return write!(
+                    f,
+                    "the prompt is too long: about {tokens} tokens, and {limit} are allowed here (max_context under [models] in config.toml)"
+                );
+            }
             Self::NoMessage => "there is no message to answer",
             Self::Removed => "the model server was taken out of the settings",
             Self::PassedOn => PASSED_ON,
@@ -151,9 +203,7 @@ impl fmt::Display for Fault {
 const fn meaning(status: u16) -> &'static str {
     match status {
         400 | 413 | 422 => " (it refused the request)",
-        429 => " (it is busy)",
         500 => " (it failed)",
-        503 => " (it is not ready, perhaps still loading a model)",
         _ => "",
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HOST, SERVER, USER_AGENT};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER, USER_AGENT,
+};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
@@ -21,6 +23,8 @@ const MAX_HEADERS: usize = 64;
 const MAX_REFUSAL_BYTES: usize = 16 * 1024;
 /// How long the body of a refusal may take.
 const REFUSAL_LIMIT: Duration = Duration::from_secs(2);
+/// The longest wait that a busy server may ask for, in seconds; one that asks for more has not understood the question.
+const MAX_RETRY_SECONDS: u64 = 24 * 60 * 60;
 const AGENT: &str = concat!("drawbridge/", env!("CARGO_PKG_VERSION"));
 
 /// A request: a path, and a body if something is posted.
@@ -37,11 +41,12 @@ pub(crate) struct Answer {
     _connection: AbortOnDropHandle<()>,
 }
 
-/// Sends a request and waits for the head of its answer. Anything but 200 is a fault; `read` finds the server's own words in
+/// Sends a request, with a key if one is given, and waits for the head of its answer. Anything but 200 is a fault; `read` finds the server's own words in
 /// the body of a refusal.
 pub(crate) async fn send(
     io: Box<dyn Io>,
     authority: &str,
+    key: Option<HeaderValue>,
     call: Call,
     read: fn(&[u8]) -> Option<String>,
 ) -> Result<Answer, Fault> {
@@ -52,14 +57,14 @@ pub(crate) async fn send(
         // What breaks shows in the answer.
         let _ = connection.await;
     }));
-    let request = request(authority, call).map_err(|_| Fault::Broken)?;
+    let request = request(authority, key, call).map_err(|_| Fault::Broken)?;
     let answer = sender.send_request(request).await.map_err(|err| fault(&err))?;
     accept(answer, connection, read).await
 }
 
-fn request(authority: &str, call: Call) -> hyper::http::Result<Request<Full<Bytes>>> {
+fn request(authority: &str, key: Option<HeaderValue>, call: Call) -> hyper::http::Result<Request<Full<Bytes>>> {
     let method = if call.body.is_some() { Method::POST } else { Method::GET };
-    Request::builder()
+    let mut request = Request::builder()
         .method(method)
         .uri(call.path)
         .header(HOST, authority)
@@ -67,7 +72,11 @@ fn request(authority: &str, call: Call) -> hyper::http::Result<Request<Full<Byte
         .header(ACCEPT, "*/*")
         .header(CONTENT_TYPE, "application/json")
         .header(CONNECTION, "close")
-        .body(Full::new(Bytes::from(call.body.unwrap_or_default())))
+        .body(Full::new(Bytes::from(call.body.unwrap_or_default())))?;
+    if let Some(key) = key {
+        request.headers_mut().insert(AUTHORIZATION, key);
+    }
+    Ok(request)
 }
 
 async fn accept(
@@ -77,17 +86,28 @@ async fn accept(
 ) -> Result<Answer, Fault> {
     let status = answer.status();
     let server = answer.headers().get(SERVER).and_then(|name| name.to_str().ok()).map(str::to_owned);
+    let retry = retry_after(answer.headers());
     let answer = Answer { server, body: answer.into_body(), _connection: connection };
     match status.as_u16() {
         200 => Ok(answer),
         300..=399 => Err(Fault::Redirect),
-        401 | 403 | 407 => Err(Fault::Key),
+        401 | 403 => Err(Fault::KeyWanted),
         404 => Err(Fault::Missing),
         status => {
             let body = timeout(REFUSAL_LIMIT, answer.whole(MAX_REFUSAL_BYTES)).await;
-            Err(Fault::Status(status, body.ok().and_then(Result::ok).and_then(|body| read(&body))))
+            let words = body.ok().and_then(Result::ok).and_then(|body| read(&body));
+            // It is there and well, and takes nothing now. The code stays that of a failure (spec 11: any other status than 200):
+            // LOCAL_LLM_BUSY says that a request of ours runs here, and a platform repeats it by itself, which is the last thing
+            // that a server needs which asks to be left alone.
+            Err(if matches!(status, 429 | 503) { Fault::Busy(retry, words) } else { Fault::Status(status, words) })
         }
     }
+}
+
+/// Reads how many seconds a server asks to wait. A date instead of a number is not read: clocks differ.
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    (1..=MAX_RETRY_SECONDS).contains(&seconds).then_some(seconds)
 }
 
 impl Answer {

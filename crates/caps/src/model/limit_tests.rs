@@ -29,12 +29,19 @@ fn model() -> Model {
     let servers: Arc<Servers> = Arc::default();
     let url = "http://127.0.0.1:11434".to_owned();
     servers.set(vec![ModelServer { url, api: ModelApi::Ollama, far: false, parallel: 1 }]);
-    let facts = ModelFacts { name: "a:1b".to_owned(), size_bytes: None, context_tokens: Some(8192), elsewhere: false };
+    let facts = ModelFacts {
+        name: "a:1b".to_owned(),
+        size_bytes: None,
+        context_tokens: Some(8192),
+        elsewhere: false,
+        missing: false,
+    };
     let found = Found { name: None, models: vec![facts], exact: true };
     servers.found(servers.targets()[0].number, Ok((ModelApi::Ollama, found)));
     Model {
         inner: Arc::new(Inner {
             clock: Arc::new(SystemClock),
+            limits: ModelLimits::default(),
             servers,
             network: Arc::new(Network::new(System)),
             dial: Arc::new(Silent::default()),

@@ -13,6 +13,7 @@ use super::address::{Address, Host};
 use super::backend::{self, Found, Place};
 use super::dial::Dial;
 use super::fault::Fault;
+use super::key::KnownKey;
 use super::servers::{Servers, Target};
 use super::{ModelFacts, ServerState};
 
@@ -38,14 +39,14 @@ async fn look_at(servers: &Servers, dial: &Arc<dyn Dial>, target: Target) {
         // The settings were written by another hand: nothing is asked.
         Err(fault) => Err(Fault::from(*fault)),
         Ok(address) => {
-            let place = Place { address, far: target.server.far, dial: dial.as_ref() };
+            let place = Place { address, far: target.server.far, key: &target.key, dial: dial.as_ref() };
             ask(&place, target.server.api, LOOK_LIMIT).await
         }
     };
     let api = looked.as_ref().map_or(ModelApi::Auto, |(api, _)| *api);
     let unknown = servers.found(target.number, looked);
     if let (Some(backend), Ok(address)) = (backend::of(api), &target.address) {
-        let place = Place { address, far: target.server.far, dial: dial.as_ref() };
+        let place = Place { address, far: target.server.far, key: &target.key, dial: dial.as_ref() };
         let until = Instant::now() + DETAILS_LIMIT;
         let details = stream::iter(unknown).map(|model| details(backend, &place, model));
         let mut details = details.buffer_unordered(DETAILS_AT_ONCE);
@@ -93,9 +94,10 @@ async fn find_out(place: &Place<'_>) -> Result<(ModelApi, Found), Fault> {
                 | Fault::Refused
                 | Fault::Slow(_)
                 | Fault::NoHttp
-                | Fault::Key),
+                | Fault::KeyInClear),
             ) => return Err(fault),
-            // What says more than that it is of another kind is told in the end.
+            // What says more than that it is of another kind is told in the end. A server may refuse even with its key what it does
+            // not know.
             Err(Fault::NoModelServer) => {}
             Err(fault) => told = fault,
         }
@@ -111,7 +113,8 @@ pub(crate) async fn find(known: &[Target], dial: &Arc<dyn Dial>, ports: &[u16]) 
 
 async fn try_port(dial: &Arc<dyn Dial>, port: u16) -> Option<ServerState> {
     let address = Address { secure: false, host: Host::Name("localhost".to_owned()), port };
-    let place = Place { address: &address, far: false, dial: dial.as_ref() };
+    // Whatever listens there gets no key.
+    let place = Place { address: &address, far: false, key: &KnownKey::None, dial: dial.as_ref() };
     let (api, found) = ask(&place, ModelApi::Auto, FIND_LIMIT).await.ok()?;
     let server = ModelServer { url: address.to_string(), api: ModelApi::Auto, far: false, parallel: 1 };
     Some(ServerState { server, api, name: found.name, models: found.models, trouble: None, running: 0 })

@@ -95,7 +95,7 @@ impl Backend for Ollama {
     }
 
     fn question(&self, question: &Question<'_>) -> Call {
-        let keep = question.whole.is_some().then_some(false);
+        let keep = question.whole.then_some(false);
         let sampling = question.sampling;
         let chat = Chat {
             model: question.model,
@@ -105,13 +105,17 @@ impl Backend for Ollama {
                 temperature: sampling.temperature.get(),
                 top_p: sampling.top_p.get(),
                 num_predict: sampling.max_tokens,
-                num_ctx: question.whole,
+                num_ctx: question.window,
             },
             truncate: keep,
             shift: keep,
         };
         // Plain data of known types is always JSON.
         Call { path: "/api/chat", body: Some(serde_json::to_vec(&chat).unwrap_or_default()) }
+    }
+
+    fn makes_room(&self) -> bool {
+        true
     }
 
     fn line(&self, line: &[u8]) -> Line {
@@ -147,6 +151,7 @@ fn facts(model: &Value) -> Option<ModelFacts> {
         size_bytes: model.get("size").and_then(Value::as_u64).filter(|size| *size > 0),
         context_tokens: None,
         elsewhere: is_remote(model) || runs_at_its_maker(name),
+        missing: false,
     })
 }
 

@@ -115,6 +115,10 @@ impl Backend for OpenAi {
         Call { path: "/v1/chat/completions", body: Some(serde_json::to_vec(&chat).unwrap_or_default()) }
     }
 
+    fn makes_room(&self) -> bool {
+        false
+    }
+
     fn line(&self, line: &[u8]) -> Line {
         let data = match line {
             [] | [b':', ..] => return Line::Nothing,
@@ -172,6 +176,7 @@ fn facts(model: &Value) -> Option<ModelFacts> {
             .find_map(|key| model.pointer(key).and_then(Value::as_u64))
             .filter(|n| *n > 0),
         elsewhere: false,
+        missing: false,
     })
 }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::address::{Address, ServerFault};
 use super::backend::Found;
 use super::fault::Fault;
+use super::key::KnownKey;
 use super::{ModelFacts, ServerState};
 
 /// All servers, best first.
@@ -29,6 +30,12 @@ struct Entry {
     number: u64,
     state: ServerState,
     exact: bool,
+    key: KnownKey,
+    /// What the server listed last, names and sizes; none while it does not answer.
+    listed: Option<Vec<(String, Option<u64>)>>,
+    /// Models that it lists and did not have when they were asked (404). They stay off the list until the server lists something
+    /// else, was away meanwhile, or the person asks again: else each look would offer them anew and each question take them away.
+    missing: HashSet<String>,
     /// Contexts by name and size, asked for once.
     contexts: BTreeMap<(String, Option<u64>), u64>,
     /// Fires when the server is taken out of the settings.
@@ -41,6 +48,7 @@ pub(crate) struct Target {
     pub(crate) number: u64,
     pub(crate) server: ModelServer,
     pub(crate) address: Result<Address, ServerFault>,
+    pub(crate) key: KnownKey,
 }
 
 /// The right to ask a server now. It is given back when dropped.
@@ -79,6 +87,21 @@ impl Servers {
         }
         for entry in old {
             entry.gone.cancel();
+        }
+    }
+
+    /// Sets the keys of servers, by their addresses. What runs goes on with the key that it began with.
+    pub(crate) fn set_keys(&self, key_of: impl Fn(&str) -> KnownKey) {
+        for entry in &mut self.lock().entries {
+            entry.key = key_of(&entry.state.server.url);
+        }
+    }
+
+    /// Gives models that answered 404 another chance: the person asks for it.
+    pub(crate) fn retry_missing(&self) {
+        for entry in &mut self.lock().entries {
+            entry.missing.clear();
+            entry.mark();
         }
     }
 
@@ -133,15 +156,25 @@ impl Servers {
                 entry.exact = found.exact;
                 entry.forget_contexts();
                 entry.fill();
+                let listed = entry.state.models.iter().map(|model| (model.name.clone(), model.size_bytes)).collect();
+                if entry.listed.as_ref() != Some(&listed) {
+                    entry.missing.clear();
+                    entry.listed = Some(listed);
+                }
+                entry.mark();
                 let models = entry.state.models.iter();
                 models.filter(|model| model.context_tokens.is_none()).cloned().collect()
             }
             // Some servers tell nothing while they answer a question. That they answer one says enough.
             Err(Fault::Slow(_)) if entry.state.running > 0 => Vec::new(),
+            // It is there, and has what it had.
+            Err(Fault::Busy(..)) if entry.listed.is_some() => Vec::new(),
             Err(fault) => {
                 entry.state.api = entry.state.server.api;
                 entry.state.name = None;
                 entry.state.models.clear();
+                entry.listed = None;
+                entry.missing.clear();
                 entry.state.trouble = Some(fault.sentence());
                 Vec::new()
             }
@@ -157,11 +190,15 @@ impl Servers {
         }
     }
 
-    /// Forgets a model that a server does not have any more, until it is looked at again.
-    pub(crate) fn forget(&self, number: u64, model: &str) {
+    /// Takes a model off the list that a server said it does not have.
+    pub(crate) fn is_missing(&self, number: u64, model: &str) {
         let mut kept = self.lock();
         if let Some(entry) = kept.entries.iter_mut().find(|entry| entry.number == number) {
-            entry.state.models.retain(|facts| facts.name != model);
+            // Only what is listed, so that nobody can fill the memory with names.
+            if entry.state.models.iter().any(|facts| facts.name == model) {
+                entry.missing.insert(model.to_owned());
+                entry.mark();
+            }
         }
     }
 
@@ -208,12 +245,22 @@ impl Drop for Seat {
 impl Entry {
     fn new(number: u64, server: ModelServer) -> Self {
         let state = ServerState { api: server.api, server, name: None, models: Vec::new(), trouble: None, running: 0 };
-        Self { number, state, exact: false, contexts: BTreeMap::new(), gone: CancellationToken::new() }
+        Self {
+            number,
+            state,
+            exact: false,
+            key: KnownKey::None,
+            listed: None,
+            missing: HashSet::new(),
+            contexts: BTreeMap::new(),
+            gone: CancellationToken::new(),
+        }
     }
 
     fn target(&self) -> Target {
         let server = self.state.server.clone();
-        Target { number: self.number, address: Address::parse(&server.url, server.far), server }
+        let address = Address::parse(&server.url, server.far);
+        Target { number: self.number, address, server, key: self.key.clone() }
     }
 
     /// Whether it can only be on this computer.
@@ -222,11 +269,18 @@ impl Entry {
         !server.far || Address::parse(&server.url, true).is_ok_and(|address| address.host.is_here())
     }
 
+    /// Marks the models that are missing.
+    fn mark(&mut self) {
+        for model in &mut self.state.models {
+            model.missing = self.missing.contains(&model.name);
+        }
+    }
+
     /// Its models that may be asked; with `near`, those that can only be on this computer. One that the server passes on leaves this
     /// computer, so somebody must have said that this server's questions may.
     fn usable(&self, near: bool) -> impl Iterator<Item = &ModelFacts> {
         let (here, may_leave) = (!near || self.is_near(), !near && self.state.server.far);
-        self.state.models.iter().filter(move |model| here && (may_leave || !model.elsewhere))
+        self.state.models.iter().filter(move |model| here && !model.missing && (may_leave || !model.elsewhere))
     }
 
     /// Drops the contexts of models that are gone, so that a server cannot fill the memory with names.

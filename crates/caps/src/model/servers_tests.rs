@@ -110,7 +110,7 @@ fn find(servers: &Servers, number: u64, names: &[&str]) {
 }
 
 fn facts(name: &str) -> ModelFacts {
-    ModelFacts { name: name.to_owned(), size_bytes: None, context_tokens: None, elsewhere: false }
+    ModelFacts { name: name.to_owned(), size_bytes: None, context_tokens: None, elsewhere: false, missing: false }
 }
 
 fn found(models: Vec<ModelFacts>) -> Found {

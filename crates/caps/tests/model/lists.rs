@@ -23,7 +23,7 @@ async fn a_server_tells_its_interface_its_name_and_its_models() {
     assert_eq!((found[1].api, found[1].name.as_deref()), (ModelApi::OpenAi, Some("Practice model")));
     let facts = |size_bytes| {
         let (name, context_tokens) = ("practice-model".to_owned(), Some(8192));
-        ModelFacts { name, size_bytes, context_tokens, elsewhere: false }
+        ModelFacts { name, size_bytes, context_tokens, elsewhere: false, missing: false }
     };
     assert_eq!(found[0].models, [facts(Some(42_000_000))]);
     assert_eq!(found[1].models, [facts(None)]);

@@ -199,7 +199,8 @@ fn find(shared: &Shared, named: &str) -> Option<ScriptModel> {
 fn remember(shared: &Shared, uri: &Uri, headers: &HeaderMap, body: &Bytes) -> Value {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_owned();
-    shared.remember(Asked { path: uri.path().to_owned(), body: body.clone(), host });
+    let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    shared.remember(Asked { path: uri.path().to_owned(), body: body.clone(), host, authorization });
     body
 }
 

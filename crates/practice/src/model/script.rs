@@ -213,4 +213,6 @@ pub struct Asked {
     pub body: Value,
     /// The `Host` header.
     pub host: String,
+    /// The `Authorization` header.
+    pub authorization: Option<String>,
 }
