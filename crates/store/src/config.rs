@@ -102,15 +102,28 @@ pub struct ShellTable {
 pub struct PrivacyTable {
     /// In every chat for which the person has not said otherwise.
     pub all: bool,
+    /// So many first bytes may leave with the description of a private file, 0 to 256. They are content.
+    pub preview_bytes: u16,
 }
 
-/// Further servers of local models, by their base addresses.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Further servers of local models, by their base addresses, and what a question may take at any. Their keys are secrets and never
+/// stand here ([`crate::model_keys`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelsTable {
     /// On this computer. One that turns out to be elsewhere is not asked.
     pub servers: Vec<String>,
     /// May be on other computers: prompts and answers go there.
     pub far: Vec<String>,
+    /// Tokens that a server is asked to make room for, prompt and answer together. Their room is memory.
+    pub max_context: u64,
+    /// Tokens of one answer.
+    pub max_answer_tokens: u32,
+}
+
+impl Default for ModelsTable {
+    fn default() -> Self {
+        Self { servers: Vec::new(), far: Vec::new(), max_context: 32_768, max_answer_tokens: 8192 }
+    }
 }
 
 /// Devices that are shared wherever nobody sits before a window.

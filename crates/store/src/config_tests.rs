@@ -22,7 +22,10 @@ const CONTRACT: &[&str] = &[
     "enable_hardware",
     "models.servers",
     "models.far",
+    "models.max_context",
+    "models.max_answer_tokens",
     "privacy.all",
+    "privacy.preview_bytes",
     "hardware.share",
     "shell.mode",
     "shell.network",
@@ -59,6 +62,8 @@ enable_hardware = true
 [models]
 servers = ["http://127.0.0.1:1234", "http://localhost:8080"]
 far = ["https://models.example"]
+max_context = 16384
+max_answer_tokens = 2048
 
 [hardware]
 share = ["/dev/ttyUSB0", "usb:2341:0043", "gpio:gpiochip0", "COM3"]
@@ -69,6 +74,7 @@ network = "loopback"
 
 [privacy]
 all = true
+preview_bytes = 64
 
 [consent]
 attach = "allow"
@@ -174,8 +180,10 @@ fn every_key_of_the_contract_can_be_set_in_the_file() {
         models: ModelsTable {
             servers: vec!["http://127.0.0.1:1234".to_owned(), "http://localhost:8080".to_owned()],
             far: vec!["https://models.example".to_owned()],
+            max_context: 16_384,
+            max_answer_tokens: 2048,
         },
-        privacy: PrivacyTable { all: true },
+        privacy: PrivacyTable { all: true, preview_bytes: 64 },
         hardware: HardwareTable {
             share: vec![
                 DeviceMatch::Port("/dev/ttyUSB0".to_owned()),
@@ -359,6 +367,11 @@ fn a_value_of_a_wrong_type_or_out_of_range_is_told_with_its_line() {
         "models.servers = [\"127.0.0.1:1234\"]",
         "models.far = [\"ftp://models.example\"]",
         "models.far = [7]",
+        "models.max_context = 4095",
+        "models.max_context = 16777217",
+        "models.max_context = \"32k\"",
+        "models.max_answer_tokens = 0",
+        "models.max_answer_tokens = 1000001",
         "hardware.share = \"/dev/ttyUSB0\"",
         "hardware.share = [\"ttyUSB0\"]",
         "hardware.share = [\"usb:2341\"]",

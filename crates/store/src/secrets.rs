@@ -33,6 +33,9 @@ pub mod entries {
     /// Keys that could not be used and that the person set aside, one a line.
     pub const AUDIT_KEY_ASIDE: &str = "default/audit_key_aside";
 
+    /// Keys of model servers, as JSON; see `model_keys`.
+    pub const MODEL_KEYS: &str = "default/model_keys";
+
     /// Names of the entries of one account.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct OfAccount {
@@ -57,7 +60,8 @@ pub mod entries {
     /// Names everything that a state folder with these further accounts can keep. See `accounts::AccountBook::ids`.
     #[must_use]
     pub fn all<'a>(accounts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let mut names = vec![AUDIT_KEY.to_owned(), AUDIT_HEAD.to_owned(), AUDIT_KEY_ASIDE.to_owned()];
+        let mut names: Vec<String> =
+            [AUDIT_KEY, AUDIT_HEAD, AUDIT_KEY_ASIDE, MODEL_KEYS].into_iter().map(str::to_owned).collect();
         for account in std::iter::once("default").chain(accounts.into_iter().filter(|id| *id != "default")) {
             let OfAccount { access_token, refresh_token, token_times } = of(account);
             names.extend([refresh_token, access_token, token_times]);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use drawbridge_core::PowerMode;
+use drawbridge_core::model::MAX_PREVIEW_BYTES;
 use drawbridge_policy::{MAX_DEVICES, MAX_MODEL_SERVERS, Network, ShellMode};
 
 use super::{Config, DeviceMatch};
@@ -74,7 +75,10 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key!("enable_hardware", enable_hardware, switch, show_number),
     key!("models.servers", models.servers, model_servers, |it: &Vec<String>| show_addresses(it)),
     key!("models.far", models.far, model_servers, |it: &Vec<String>| show_addresses(it)),
+    key!("models.max_context", models.max_context, context, show_number),
+    key!("models.max_answer_tokens", models.max_answer_tokens, answer_tokens, show_number),
     key!("privacy.all", privacy.all, switch, show_number),
+    key!("privacy.preview_bytes", privacy.preview_bytes, preview, show_number),
     key!("hardware.share", hardware.share, devices, |it: &Vec<_>| show_devices(it)),
     key!("shell.mode", shell.mode, |raw| one_of(raw, MODES).map(Some), |it: &Option<_>| show_one_of(*it, MODES)),
     key!("shell.network", shell.network, |raw| one_of(raw, NETWORKS).map(Some), |it: &Option<_>| show_one_of(
@@ -163,6 +167,15 @@ pub(crate) fn count(raw: &Raw) -> Result<u32, String> {
     whole(raw, u64::from(most)).map(|number| u32::try_from(number).unwrap_or(most))
 }
 
+fn preview(raw: &Raw) -> Result<u16, String> {
+    let told = match raw {
+        Raw::Whole(number) => u16::try_from(*number).ok(),
+        Raw::Text(_) | Raw::Fraction(_) | Raw::Switch(_) | Raw::List(_) | Raw::Other => None,
+    };
+    told.filter(|number| *number <= MAX_PREVIEW_BYTES)
+        .ok_or_else(|| format!("must be a whole number from 0 to {MAX_PREVIEW_BYTES}"))
+}
+
 fn delay(raw: &Raw) -> Result<f64, String> {
     seconds(raw)
         .filter(|seconds| *seconds >= 0.1)
@@ -216,6 +229,18 @@ fn model_servers(raw: &Raw) -> Result<Vec<String>, String> {
     }
     let is_web = |address: &String| address.starts_with("http://") || address.starts_with("https://");
     list.iter().map(|one| address_of(one).ok().filter(is_web).ok_or_else(wanted)).collect()
+}
+
+/// Takes the tokens that a server makes room for. Fewer than every server has by itself would only refuse prompts.
+fn context(raw: &Raw) -> Result<u64, String> {
+    let (least, most) = (4096, 16_777_216);
+    let wanted = || format!("must be a whole number of tokens from {least} to {most}");
+    whole(raw, most).ok().filter(|tokens| *tokens >= least).ok_or_else(wanted)
+}
+
+fn answer_tokens(raw: &Raw) -> Result<u32, String> {
+    let most = 1_000_000_u32;
+    whole(raw, u64::from(most)).map(|tokens| u32::try_from(tokens).unwrap_or(most))
 }
 
 /// Takes what is said of devices.
