@@ -9,6 +9,7 @@ pub mod bindings;
 pub mod config;
 pub mod log;
 pub mod managed;
+pub mod model_keys;
 pub mod refresh_lock;
 pub mod secrets;
 pub mod settings;
