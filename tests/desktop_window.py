@@ -217,14 +217,17 @@ class Platform:
             raise RuntimeError(f"{path}: {error.read().decode()}") from error
 
     def call(self, name, **body):
-        """Asks, and asks again as a platform does while a person has not decided."""
+        """Asks, and asks again as a platform does while a person has not decided, or while the link is renewed since something changed
+        of what is offered."""
         end = time.monotonic() + 120
         while True:
             try:
                 return self.ask(name, body)
             except RuntimeError as refused:
-                if "waiting_for_local_consent" not in str(refused) or time.monotonic() > end:
+                again = any(why in str(refused) for why in ("waiting_for_local_consent", "not_connected"))
+                if not again or time.monotonic() > end:
                     raise
+                time.sleep(0.05)
 
     def later(self, name, **body):
         return self.pool.submit(self.call, name, **body)
