@@ -3,6 +3,7 @@ import type { Finding } from '../generated/types';
 import { keyNames } from './format';
 import { homeShort } from './paths';
 import { look } from './prefs.svelte';
+import { told } from './said';
 import { named } from './text';
 
 /** Checks by area, in the order in which a person asks for them. What is in no area comes last. */
@@ -39,8 +40,8 @@ export function fine(findings: Finding[]): Group[] {
 const places = (one: Finding): Record<string, string> => {
   const given: Record<string, string> = { fix: one.fix ?? '' };
   for (const [name, value] of Object.entries(one.params)) if (value !== undefined) given[name] = name === 'keys' ? keyNames(value) : homeShort(value, look.desktop.home);
-  // Why there is no link has words of its own.
-  if (one.check === 'link' && given.why) given.why = named(`link.why.${given.code}`, given.why, { said: given.why });
+  // Why there is no link has words of its own, by their code.
+  if (given.why) given.why = one.check === 'link' ? named(`link.why.${given.code}`, given.why, { said: given.why }) : told(given.why).text;
   return given;
 };
 /** What was looked at, what was found, what to do: in the person's language, or as the engine said it. */

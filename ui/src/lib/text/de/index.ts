@@ -19,6 +19,7 @@ import { powers } from './powers';
 import { privacy } from './privacy';
 import { prompt } from './prompt';
 import { rules } from './rules';
+import { said } from './said';
 import { screen } from './screen';
 import { secrets } from './secrets';
 import { settings } from './settings';
@@ -45,6 +46,7 @@ export const de = {
   ...privacy,
   ...prompt,
   ...rules,
+  ...said,
   ...screen,
   ...secrets,
   ...settings,

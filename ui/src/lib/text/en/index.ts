@@ -18,6 +18,7 @@ import { powers } from './powers';
 import { privacy } from './privacy';
 import { prompt } from './prompt';
 import { rules } from './rules';
+import { said } from './said';
 import { screen } from './screen';
 import { secrets } from './secrets';
 import { settings } from './settings';
@@ -44,6 +45,7 @@ export const en = {
   ...privacy,
   ...prompt,
   ...rules,
+  ...said,
   ...screen,
   ...secrets,
   ...settings,
