@@ -41,8 +41,9 @@ async fn the_shared_interface_streams_events_with_counts_and_an_end() {
     assert_eq!(events.last(), Some(&"[DONE]"));
     let chunks: Vec<Value> =
         events[..events.len() - 1].iter().map(|event| serde_json::from_str(event).unwrap()).collect();
-    assert_eq!(chunks[3]["choices"][0]["finish_reason"], "length");
-    assert_eq!(chunks[4]["usage"]["completion_tokens"], 3);
+    assert_eq!(chunks[0]["choices"][0]["delta"], json!({"role": "assistant", "content": null}));
+    assert_eq!(chunks[4]["choices"][0]["finish_reason"], "length");
+    assert_eq!(chunks[5]["usage"]["completion_tokens"], 3);
 }
 
 #[tokio::test]

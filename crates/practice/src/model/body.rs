@@ -91,7 +91,8 @@ impl Speaking {
                 Step::Finish(_) | Step::FinishUncounted(_) | Step::Error(_) | Step::Raw(_) => {}
             }
             if let Some(bytes) = self.head.bytes(&step, self.answered) {
-                return Ok(Some(bytes));
+                let opens = matches!(step, Step::Text(_) | Step::Thinking(_)) && self.answered == 1;
+                return Ok(Some(if opens { [self.head.opening(), bytes].concat() } else { bytes }));
             }
         }
         Ok(None)

@@ -41,6 +41,14 @@ impl Head {
         }
     }
 
+    /// The bytes before the first piece: an event stream begins with the role and no text, as llama.cpp's does.
+    pub(crate) fn opening(&self) -> Vec<u8> {
+        match self.form {
+            Form::Ollama => Vec::new(),
+            Form::OpenAi => self.line(&self.chunk(&json!({"role": "assistant", "content": null}), None)),
+        }
+    }
+
     const fn thinking(&self) -> &'static str {
         match self.form {
             Form::Ollama => "thinking",
