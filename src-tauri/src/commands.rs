@@ -263,6 +263,7 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         | Command::GateRetry
         | Command::GateAskKeychain
         | Command::AddModelServer { .. }
+        | Command::SetModelKey { .. }
         | Command::RemoveModelServer { .. }
         | Command::FindModelServers
         | Command::LookAtModels
@@ -351,6 +352,7 @@ mod tests {
             Command::SetScreen { only_apps: None, never_apps: Vec::new(), full_resolution: true },
             Command::SetClipboardForeign { on: true },
             Command::AddModelServer { url: "http://box".to_owned(), api: "auto".to_owned(), far: true, parallel: 1 },
+            Command::SetModelKey { url: "http://box".to_owned(), key: None },
             Command::SetPrivacy { session_id: None, on: Some(false) },
             Command::SetPrivacyReview { on: false },
             Command::ShareDevice { id: "serial-1".to_owned(), shared: true },

@@ -175,7 +175,7 @@ impl Model {
         self.inner.servers.set_keys(key_of);
     }
 
-    /// Offers again what servers list and said that they do not have.
+    /// Offers again what servers list and said that they do not have, each model once until the list changes.
     pub fn retry_missing(&self) {
         self.inner.servers.retry_missing();
     }

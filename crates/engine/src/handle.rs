@@ -62,7 +62,15 @@ pub enum Command {
         /// Requests it takes at once, 1 to 16.
         parallel: u32,
     },
-    /// Takes back what [`Command::AddModelServer`] did.
+    /// Sets the key that goes to a server of local models with everything it is asked, or forgets it. For the window alone.
+    SetModelKey {
+        /// The server's base address.
+        url: String,
+        /// The key; none forgets it.
+        #[ts(type = "string | null")]
+        key: Option<Passphrase>,
+    },
+    /// Takes back what [`Command::AddModelServer`] did, and forgets the key of the server.
     RemoveModelServer {
         /// Its base address.
         url: String,
@@ -339,7 +347,7 @@ pub enum Command {
     Shutdown,
 }
 
-/// A passphrase on its way from the person. Shows itself nowhere and is wiped when it is dropped.
+/// A passphrase or a key on its way from the person. Shows itself nowhere and is wiped when it is dropped.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 #[serde(transparent)]
 pub struct Passphrase(String);
@@ -351,7 +359,7 @@ impl Passphrase {
         Self(text)
     }
 
-    /// Gives it to whoever derives a key from it.
+    /// Gives it to whoever uses it.
     #[must_use]
     pub fn into_secret(mut self) -> SecretString {
         SecretString::from(std::mem::take(&mut self.0))

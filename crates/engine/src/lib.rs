@@ -37,5 +37,7 @@ pub use drawbridge_proto::executor::dialer::Backoff;
 pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Passphrase, Reply};
 pub use hardware::{device_rows, devices_here, label_of};
-pub use models::{ConfiguredModels, add_server, checked_server, configured_servers, remove_server};
+pub use models::{
+    ConfiguredModels, add_server, checked_key, checked_server, configured_servers, known_server, remove_server,
+};
 pub use prompts::{PROMPT_ACTIONS, PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};

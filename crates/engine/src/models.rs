@@ -2,8 +2,9 @@
 //! sees of it. Decides nothing: `policy` does.
 //!
 //! Nobody is asked while the power is off or the bridge is raised: then the capability has no servers at all. Models are looked at
-//! before each HELLO, with a time limit, and now and then after it; when others are found than a HELLO said, links say HELLO again.
+//! around each HELLO, which hardly waits for it, and now and then after it; when others are found than a HELLO said, links say HELLO again.
 
+pub(crate) mod keys;
 mod pace;
 mod person;
 pub(crate) mod servers;
@@ -15,7 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use drawbridge_caps::model::{Model, ModelFacts, ServerState};
+use drawbridge_caps::model::{KnownKey, Model, ModelFacts, ServerKey, ServerState};
 use drawbridge_caps::privacy::Privacy;
 use drawbridge_core::{Clock, OpError, Operation, Outcome, Power, SessionId, SystemClock, escape_outside_text};
 use drawbridge_policy::{ModelServer, PolicyState};
@@ -26,8 +27,9 @@ use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::view::{AskedFileView, ChatPrivacyView, ModelServerView, ModelView, ModelsView};
 
+use keys::Keys;
 use pace::Pace;
-pub use person::{add_server, checked_server, configured_servers, remove_server};
+pub use person::{add_server, checked_key, checked_server, configured_servers, known_server, remove_server};
 pub use servers::ConfiguredModels;
 use servers::Entry;
 use tls::Trusted;
@@ -35,8 +37,15 @@ use trials::Trials;
 pub(crate) use uses::Asked;
 use uses::Uses;
 
-/// A HELLO waits so long for servers to tell what they have.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// So long after the first look at servers began, a HELLO waits for it. Each HELLO before that tells what is known, and links say it
+/// anew once more is known.
+///
+/// A server of this computer that is well answers within a few milliseconds, and the look begins before the platform is dialled: nearly
+/// always it is over by then, nobody waits, and the first HELLO is the right one. One that hangs or is far costs a start no more than
+/// this, since what waits here is everything else that an agent could do (start to HELLO has a budget of 60 ms); a second HELLO then
+/// costs little, as there are no stubs yet which it would wipe. Names are not remembered from an earlier run instead: HELLO would
+/// offer what nobody has seen, and be said again wherever that changed.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How often a first look is looked at.
 const FIRST_WORDS: Duration = Duration::from_millis(5);
@@ -49,6 +58,7 @@ pub(crate) struct Models {
     policy: Arc<PolicyCell>,
     board: Arc<Board>,
     clock: Arc<dyn Clock>,
+    keys: Arc<Keys>,
     pub(crate) configured: ConfiguredModels,
     /// The same, checked.
     fixed: Vec<Entry>,
@@ -69,6 +79,8 @@ struct Looking {
     asked: Vec<ModelServer>,
     /// Addresses of those that were looked at since they may be asked.
     looked: BTreeSet<String>,
+    /// When they became those.
+    since: Option<Instant>,
     pace: Pace,
     /// Every list that a HELLO said since links were told to say it again.
     said: BTreeSet<Vec<String>>,
@@ -79,13 +91,15 @@ impl Models {
     pub(crate) fn new(
         configured: &ConfiguredModels,
         net: NetConfig,
+        keys: Arc<Keys>,
         policy: Arc<PolicyCell>,
         board: Arc<Board>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
-        let model = Model::new(clock.clone());
+        let model = Model::limited(clock.clone(), configured.limits);
         model.set_tls(Arc::new(Trusted(net)));
         Arc::new(Self {
+            keys,
             privacy: Privacy::new(model.clone(), clock.clone()),
             model,
             trials: Trials::default(),
@@ -116,7 +130,9 @@ impl Models {
             let kept: BTreeSet<String> = servers.iter().map(|server| server.url.clone()).collect();
             looking.looked.retain(|url| kept.contains(url));
             looking.pace = Pace::default();
+            looking.since = Some(self.clock.now());
             self.model.set_servers(servers);
+            self.give_keys();
         }
         if on {
             self.look_later();
@@ -132,7 +148,8 @@ impl Models {
         self.trials.end_all().await;
     }
 
-    /// Looks which models there are, if the power is on in this chat and it is time to. Waits a moment for it and no longer.
+    /// Looks which models there are, if the power is on in this chat and it is time to. Waits for a first look alone, and a moment at
+    /// most.
     pub(crate) async fn look(self: &Arc<Self>, session: Option<&SessionId>) {
         if !self.policy.get().offers_in(Power::LocalModel, session) {
             return;
@@ -140,24 +157,29 @@ impl Models {
         self.follow();
         let mut looks = self.looks.subscribe();
         let is_looking = self.turn.try_lock().is_err();
-        let pace = self.looking().pace;
+        let (pace, since) = {
+            let looking = self.looking();
+            (looking.pace, looking.since)
+        };
+        let now = self.clock.now();
         if !is_looking {
-            if !pace.is_due(self.clock.now()) {
+            if !pace.is_due(now) {
                 return;
             }
             self.look_later();
         }
-        if !pace.is_worth_waiting() {
+        if !pace.is_first() {
             return;
         }
+        let waited = since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         let told = async {
             tokio::select! {
                 _ = looks.changed() => {}
-                () = self.first_words(), if pace.is_first() => {}
+                () = self.first_words() => {}
             }
         };
-        if tokio::time::timeout(PATIENCE, told).await.is_err() {
-            tracing::info!("a server of local models did not tell in time what it has");
+        if tokio::time::timeout(PATIENCE.saturating_sub(waited), told).await.is_err() {
+            tracing::info!("a server of local models did not tell in time what it has, so HELLO goes without it");
         }
     }
 
@@ -187,17 +209,18 @@ impl Models {
         if begun.is_some_and(|begun| begun > asked) {
             return;
         }
-        let start = self.clock.now();
-        *begun = Some(start);
+        *begun = Some(self.clock.now());
         let wanted: Vec<String> = self.looking().asked.iter().map(|server| server.url.clone()).collect();
         if !wanted.is_empty() {
+            self.keys.ready().await;
+            self.give_keys();
             self.model.look().await;
         }
         let now = self.clock.now();
         let answers = self.model.servers().iter().any(|server| server.trouble.is_none());
         {
             let mut looking = self.looking();
-            looking.pace.looked(now, answers, now.saturating_duration_since(start) > PATIENCE);
+            looking.pace.looked(now, answers);
             let asked: BTreeSet<String> = looking.asked.iter().map(|server| server.url.clone()).collect();
             looking.looked.extend(wanted.into_iter().filter(|url| asked.contains(url)));
         }
@@ -205,6 +228,45 @@ impl Models {
         self.tell_if_changed();
         self.looks.send_modify(|count| *count += 1);
         self.board.touch();
+    }
+
+    /// Reads the keys in the background, so that the window can say which servers have one also while none is asked.
+    pub(crate) fn read_keys(self: &Arc<Self>) {
+        let me = self.clone();
+        tokio::spawn(async move {
+            me.keys.ready().await;
+            me.give_keys();
+            me.board.touch();
+        });
+    }
+
+    fn give_keys(&self) {
+        self.model.set_keys(|url| self.keys.of(url));
+    }
+
+    /// Sets the key of a server or forgets it, and asks the server with what holds now. An engine that ends meanwhile keeps what was
+    /// stored.
+    ///
+    /// # Errors
+    /// Why it was not stored, not yet safe to show.
+    pub(crate) async fn set_key(self: &Arc<Self>, url: String, key: Option<ServerKey>) -> Result<(), String> {
+        let keys = self.keys.clone();
+        let stored = tokio::task::spawn_blocking(move || keys.set(&url, key.as_ref())).await;
+        self.give_keys();
+        if !self.looking().asked.is_empty() {
+            self.look_later();
+        }
+        self.board.touch();
+        match stored {
+            Ok(stored) => stored.map_err(|fault| fault.to_string()),
+            Err(fault) => Err(fault.to_string()),
+        }
+    }
+
+    /// The person asks once more: keys that could not be read and models that were missing get another chance.
+    pub(crate) fn begin_anew(&self) {
+        self.keys.retry();
+        self.model.retry_missing();
     }
 
     /// Looks again now and then, for a server that comes, goes, gains or loses a model.
@@ -296,7 +358,7 @@ impl Models {
             let url = &entry.server.url;
             let known = looked.contains(url) && asked.iter().any(|server| server.url == *url);
             let state = found.iter().find(|state| known && state.server.url == *url);
-            server_view(&entry, state, &mut taken)
+            server_view(&entry, state, self.has_key(url), &mut taken)
         });
         ModelsView {
             servers: servers.collect(),
@@ -304,6 +366,10 @@ impl Models {
             private_all: state.is_private(None),
             review: state.privacy.review,
         }
+    }
+
+    fn has_key(&self, url: &str) -> bool {
+        matches!(self.keys.of(url), KnownKey::Set(_))
     }
 
     /// Returns what the window shows of the privacy of a chat.
@@ -332,27 +398,37 @@ impl Models {
 pub(crate) async fn look_once(
     configured: &ConfiguredModels,
     net: NetConfig,
+    keys: &Arc<Keys>,
     state: &PolicyState,
 ) -> Vec<ModelServerView> {
     let entries = servers::all(&servers::of_config(configured), state);
-    let model = Model::new(Arc::new(SystemClock));
+    let model = Model::limited(Arc::new(SystemClock), configured.limits);
     model.set_tls(Arc::new(Trusted(net)));
     let usable = entries.iter().filter(|entry| entry.refused.is_none());
     model.set_servers(usable.map(|entry| entry.server.clone()).collect());
+    keys.ready().await;
+    model.set_keys(|url| keys.of(url));
     model.look().await;
     let (found, mut taken) = (model.servers(), HashSet::new());
     let state_of = |entry: &Entry| found.iter().find(|state| state.server.url == entry.server.url);
-    entries.iter().map(|entry| server_view(entry, state_of(entry), &mut taken)).collect()
+    let has_key = |entry: &Entry| matches!(keys.of(&entry.server.url), KnownKey::Set(_));
+    entries.iter().map(|entry| server_view(entry, state_of(entry), has_key(entry), &mut taken)).collect()
 }
 
 /// Describes a server. `taken` holds the names that servers before it have.
-fn server_view(entry: &Entry, found: Option<&ServerState>, taken: &mut HashSet<String>) -> ModelServerView {
+fn server_view(
+    entry: &Entry,
+    found: Option<&ServerState>,
+    has_key: bool,
+    taken: &mut HashSet<String>,
+) -> ModelServerView {
     let server = &entry.server;
     let mut view = server_facts(server, entry.from_config, found);
+    view.has_key = has_key;
     view.trouble = entry.refused.clone().or(view.trouble);
     if let Some(found) = found.filter(|_| view.answers) {
         let models = found.models.iter().map(|model| {
-            let usable = server.far || !model.elsewhere;
+            let usable = !model.missing && (server.far || !model.elsewhere);
             model_view(model, usable && taken.insert(model.name.clone()))
         });
         view.models = models.collect();
@@ -379,6 +455,7 @@ fn server_facts(server: &ModelServer, from_config: bool, found: Option<&ServerSt
         trouble: found.and_then(|found| found.trouble.as_deref()).map(escape_outside_text),
         models: Vec::new(),
         running: found.map_or(0, |found| found.running),
+        has_key: false,
     }
 }
 
@@ -388,6 +465,7 @@ fn model_view(model: &ModelFacts, offered: bool) -> ModelView {
         size_bytes: model.size_bytes,
         context_tokens: model.context_tokens,
         elsewhere: model.elsewhere,
+        missing: model.missing,
         offered,
     }
 }

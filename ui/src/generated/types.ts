@@ -956,7 +956,11 @@ models: Array<ModelView>,
 /**
  * Requests that run there now.
  */
-running: number, };
+running: number, 
+/**
+ * A key is set for it. The key itself is in no picture.
+ */
+has_key: boolean, };
 
 export type ModelView = { 
 /**
@@ -976,7 +980,11 @@ context_tokens: number | null,
  */
 elsewhere: boolean, 
 /**
- * It can be asked by this name: another server has not taken it before, and it is here or questions may leave.
+ * The server lists it and said that it does not have it when it was asked.
+ */
+missing: boolean, 
+/**
+ * It can be asked by this name: another server has not taken it before, it is not missing, and it is here or questions may leave.
  */
 offered: boolean, };
 
@@ -1122,7 +1130,16 @@ held_by: string | null,
 /**
  * How it is open, in words.
  */
-how: string | null, };
+how: string | null, 
+/**
+ * The entry of the configuration that shares it, as it stands there; safe to show. Where nothing that is here matches it, this
+ * row is all that tells of it, and its name is the entry.
+ */
+entry: string | null, 
+/**
+ * Lines of a GPIO chip that have names.
+ */
+lines: Array<LineNameView>, };
 
 export type DeviceAct = { "act": "serial_open", 
 /**
@@ -1310,7 +1327,11 @@ high: boolean, } | { "result": "events",
 /**
  * They.
  */
-events: Array<LineEventView>, };
+events: Array<LineEventView>, 
+/**
+ * So many more came before the last of them and were lost.
+ */
+lost: number, };
 
 export type UsbView = { 
 /**
@@ -1514,7 +1535,15 @@ far: boolean,
 /**
  * Requests it takes at once, 1 to 16.
  */
-parallel: number, } | { "command": "remove_model_server", 
+parallel: number, } | { "command": "set_model_key", 
+/**
+ * The server's base address.
+ */
+url: string, 
+/**
+ * The key; none forgets it.
+ */
+key: string | null, } | { "command": "remove_model_server", 
 /**
  * Its base address.
  */

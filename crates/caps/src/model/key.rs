@@ -72,6 +72,12 @@ impl ServerKey {
         &self.0
     }
 
+    /// Tells whether others could read a key on its way to this address, where another computer is allowed with `far`.
+    #[must_use]
+    pub fn goes_in_clear(url: &str, far: bool) -> bool {
+        Address::parse(url, true).is_ok_and(|address| goes_in_clear(&address, far))
+    }
+
     /// Returns the header that bears it. It is marked so that nobody prints it.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         let text = zeroize::Zeroizing::new(format!("Bearer {}", self.0.expose_secret()));
@@ -122,7 +128,7 @@ impl KnownKey {
 
 /// Tells whether others could read what is sent there. Where `far` is not allowed, nothing but this computer is dialled, whatever a
 /// name leads to.
-pub(crate) fn goes_in_clear(address: &Address, far: bool) -> bool {
+fn goes_in_clear(address: &Address, far: bool) -> bool {
     far && !address.secure && !address.host.is_here()
 }
 

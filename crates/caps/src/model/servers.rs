@@ -36,6 +36,8 @@ struct Entry {
     /// Models that it lists and did not have when they were asked (404). They stay off the list until the server lists something
     /// else, was away meanwhile, or the person asks again: else each look would offer them anew and each question take them away.
     missing: HashSet<String>,
+    /// Those that got another chance since.
+    retried: HashSet<String>,
     /// Contexts by name and size, asked for once.
     contexts: BTreeMap<(String, Option<u64>), u64>,
     /// Fires when the server is taken out of the settings.
@@ -97,10 +99,11 @@ impl Servers {
         }
     }
 
-    /// Gives models that answered 404 another chance: the person asks for it.
+    /// Gives models that answered 404 another chance, one each: whoever asks for this may do so every second.
     pub(crate) fn retry_missing(&self) {
         for entry in &mut self.lock().entries {
-            entry.missing.clear();
+            let Entry { missing, retried, .. } = entry;
+            missing.retain(|model| !retried.insert(model.clone()));
             entry.mark();
         }
     }
@@ -158,7 +161,7 @@ impl Servers {
                 entry.fill();
                 let listed = entry.state.models.iter().map(|model| (model.name.clone(), model.size_bytes)).collect();
                 if entry.listed.as_ref() != Some(&listed) {
-                    entry.missing.clear();
+                    entry.believe();
                     entry.listed = Some(listed);
                 }
                 entry.mark();
@@ -174,7 +177,7 @@ impl Servers {
                 entry.state.name = None;
                 entry.state.models.clear();
                 entry.listed = None;
-                entry.missing.clear();
+                entry.believe();
                 entry.state.trouble = Some(fault.sentence());
                 Vec::new()
             }
@@ -252,6 +255,7 @@ impl Entry {
             key: KnownKey::None,
             listed: None,
             missing: HashSet::new(),
+            retried: HashSet::new(),
             contexts: BTreeMap::new(),
             gone: CancellationToken::new(),
         }
@@ -267,6 +271,12 @@ impl Entry {
     fn is_near(&self) -> bool {
         let server = &self.state.server;
         !server.far || Address::parse(&server.url, true).is_ok_and(|address| address.host.is_here())
+    }
+
+    /// Takes the server at its word again.
+    fn believe(&mut self) {
+        self.missing.clear();
+        self.retried.clear();
     }
 
     /// Marks the models that are missing.

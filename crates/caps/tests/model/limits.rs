@@ -131,11 +131,13 @@ async fn a_model_that_is_listed_and_not_there_stays_off_the_list_until_something
             assert!(model.servers()[0].models[0].missing && !model.servers()[0].models[1].missing);
         }
 
-        // The person asks for it once more.
+        // The person asks for it once more, which is worth one more try.
         model.retry_missing();
         assert_eq!(model.offered(), ["practice-model", "other"]);
         server.next(Reply::status(404, "{}"));
         assert!(model.ask(asked("Hello")).await.is_err());
+        model.retry_missing();
+        assert_eq!(model.offered(), ["other"]);
         // The server has another list.
         server.change(|script| script.models.swap(0, 1));
         assert!(model.look().await);

@@ -216,6 +216,8 @@ async fn run(
         | Command::AddBrowseRoot { .. }
         // What widens: whom private files are told to, contents that may leave, devices, ports.
         | Command::AddModelServer { .. }
+        // Whose account a server counts a question to, and who reads it there.
+        | Command::SetModelKey { key: Some(_), .. }
         | Command::SetPrivacy { on: Some(false) | None, .. }
         | Command::SetPrivacyReview { on: false }
         | Command::ShareDevice { shared: true, .. }
@@ -265,6 +267,7 @@ async fn run(
         | Command::ActivityPage { .. }
         | Command::AuditRecord { .. }
         | Command::AuditVerify
+        | Command::SetModelKey { key: None, .. }
         | Command::RemoveModelServer { .. }
         | Command::FindModelServers
         | Command::LookAtModels

@@ -1,11 +1,17 @@
 //! Servers of local models: those of a running engine as it sees them, else those that a start would ask, asked once.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use drawbridge_core::{Power, PowerMode};
+use drawbridge_store::secrets;
 use drawbridge_store::settings::Settings;
+use secrecy::SecretString;
 
 use super::door::Door;
 use super::{Finding, FindingState, Input, words};
 use crate::managed;
+use crate::models::keys::Keys;
 use crate::models::{ConfiguredModels, look_once};
 use crate::net::{NetConfig, NetSettings};
 use crate::view::{ModelServerView, Snapshot};
@@ -42,7 +48,17 @@ async fn of_next_start(input: &Input) -> Vec<ModelServerView> {
     // A network that cannot be used as it is configured is a finding of its own.
     let trust = NetSettings { extra_roots: config.tls.extra_roots.clone(), ..NetSettings::default() };
     let net = NetConfig::new(&trust).unwrap_or_else(|_| NetConfig::direct());
-    look_once(&ConfiguredModels::of(&config), net, &state).await
+    let place = (input.folders.state.clone(), input.passphrase.clone());
+    let keys =
+        tokio::task::spawn_blocking(move || keys(&place.0, place.1)).await.unwrap_or_else(|_| Keys::unreadable());
+    look_once(&ConfiguredModels::of(&config), net, &keys, &state).await
+}
+
+/// The keys of servers. Why they cannot be read is a finding of its own.
+fn keys(state: &Path, passphrase: Option<SecretString>) -> Arc<Keys> {
+    let keychain = secrets::keychain_of(state).ok();
+    let opened = keychain.and_then(|keychain| secrets::open_secrets(state, passphrase, &keychain).ok());
+    opened.map_or_else(Keys::unreadable, |store| Keys::new(Some(store)))
 }
 
 fn findings(servers: &[ModelServerView]) -> Vec<Finding> {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use drawbridge_caps::browse::{Browser, RootChoice};
 use drawbridge_caps::computer::ComputerSettings;
 use drawbridge_caps::files::{Files, UndoKeeper};
-use drawbridge_caps::hardware::{Hardware, System};
+use drawbridge_caps::hardware::Hardware;
 use drawbridge_caps::shell::{Shell, ShellControl, ShellSettings};
 use drawbridge_core::{Clock, Power, SessionId, SystemClock, escape_outside_text};
 use drawbridge_os::folders::Folders;
@@ -53,6 +53,7 @@ use crate::journal::Journal;
 use crate::link::{self, HelloMaker, Purpose, Shared};
 use crate::managed::{ManagedCell, check_platform};
 use crate::models::Models;
+use crate::models::keys::Keys;
 use crate::net::NetConfig;
 use crate::policy_cell::PolicyCell;
 use crate::screen::Screen;
@@ -160,8 +161,9 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
         board.clone(),
         clock.clone(),
     );
-    let models = Models::new(&options.models, net.clone(), policy.clone(), board.clone(), clock.clone());
-    let hardware = Hardware::with(clock.clone(), options.hardware.clone().unwrap_or_else(System::real));
+    let keys = Keys::new(Some(opened.secrets.clone()));
+    let models = Models::new(&options.models, net.clone(), keys, policy.clone(), board.clone(), clock.clone());
+    let hardware = options.hardware.clone().unwrap_or_else(|| Hardware::new(clock.clone()));
     let shared_by_config = options.overlay.devices.clone();
     let devices = Devices::new(hardware, policy.clone(), board.clone(), clock.clone(), shared_by_config);
     if options.headless {
@@ -169,6 +171,7 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
     }
     screen.look_later();
     models.follow();
+    models.read_keys();
     devices.keep();
     let undo = Arc::new(opened.undo);
     if let Some(fault) = accounts.book.trouble() {
@@ -204,8 +207,17 @@ pub(super) async fn start(options: EngineOptions, behind: Option<Owner>) -> Resu
     let dispatcher = Arc::new(Dispatcher::new(parts, options.limits.max_concurrent));
     let offers = (models.clone(), devices.clone());
     let hello = hello_maker(policy.clone(), offers, opened.machine_id, &options, system, arch);
-    let shared =
-        Arc::new(share(&options, &account, &dispatcher, (&screen, &models), &journal, &board, &clock, hello, browser));
+    let shared = Arc::new(share(
+        &options,
+        &account,
+        &dispatcher,
+        (&screen, &models, &devices),
+        &journal,
+        &board,
+        &clock,
+        hello,
+        browser,
+    ));
     let for_chats = shared.clone();
     sessions.set_starter(Some(Box::new(move |session, root, allowed_root| {
         link::start(Purpose::Chat { session, root, allowed_root }, for_chats.clone(), false)
@@ -430,7 +442,7 @@ fn share(
     options: &EngineOptions,
     account: &Account,
     dispatcher: &Arc<Dispatcher>,
-    (screen, models): (&Arc<Screen>, &Arc<Models>),
+    (screen, models, devices): (&Arc<Screen>, &Arc<Models>, &Arc<Devices>),
     journal: &Arc<Journal>,
     board: &Arc<Board>,
     clock: &Arc<dyn Clock>,
@@ -443,6 +455,7 @@ fn share(
         dispatcher: dispatcher.clone(),
         screen: screen.clone(),
         models: models.clone(),
+        devices: devices.clone(),
         journal: journal.clone(),
         board: board.clone(),
         clock: clock.clone(),

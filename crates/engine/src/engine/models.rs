@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drawbridge_caps::Pieces;
 use drawbridge_core::model::{ChatMessage, ChatRole, Completion, Knob, ModelOp, Sampling};
-use drawbridge_core::{Operation, Power, RequestId};
+use drawbridge_core::{Operation, Power, RequestId, escape_outside_text};
 use drawbridge_policy::PolicyState;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -13,10 +13,10 @@ use super::Core;
 use super::aside::Wait;
 use super::commands::{Done, not_stored};
 use crate::dispatcher::Job;
-use crate::handle::{CommandError, Reply};
+use crate::handle::{CommandError, Passphrase, Reply};
 use crate::hardware::COMMAND_LINE;
 use crate::models::trials::TriesTaken;
-use crate::models::{add_server, checked_server, found_view, remove_server};
+use crate::models::{add_server, checked_key, checked_server, found_view, known_server, remove_server};
 use crate::screen::Offer;
 
 /// The longest question of a try, in bytes.
@@ -41,11 +41,41 @@ impl Core {
         self.servers_changed(details)
     }
 
-    pub(super) fn remove_model_server(&self, url: &str) -> Done {
+    pub(super) fn remove_model_server(&self, url: &str) -> Result<Wait, CommandError> {
         let configured = &self.models.configured;
         let removed = remove_server(&mut PolicyState::clone(&self.policy.get()), url, configured)?;
         self.policy.change(|state| state.model_servers.retain(|server| server.url != removed)).map_err(not_stored)?;
-        self.servers_changed(json!({ "model_server_removed": removed }))
+        self.servers_changed(json!({ "model_server_removed": removed }))?;
+        let models = self.models.clone();
+        Ok(Box::pin(async move {
+            // What is gone is asked no more, whatever becomes of its key.
+            models.set_key(removed.clone(), None).await.map_err(|fault| {
+                let url = escape_outside_text(&removed);
+                let why = format!(
+                    "{url} was removed, but its key is still kept ({}). Unlock the keychain, add the server once more and remove it again.",
+                    escape_outside_text(&fault)
+                );
+                CommandError::new("key_left", why)
+            })?;
+            Ok(Reply::Done)
+        }))
+    }
+
+    /// Sets the key of a server, or forgets it.
+    pub(super) fn set_model_key(&self, url: &str, key: Option<Passphrase>) -> Result<Wait, CommandError> {
+        let state = self.policy.get();
+        let server = known_server(url, &self.models.configured, &state)?;
+        let key = key.map(|key| checked_key(&key.into_secret(), &server)).transpose()?;
+        let (models, journal) = (self.models.clone(), self.journal.clone());
+        Ok(Box::pin(async move {
+            let is_set = key.is_some();
+            models.set_key(server.url.clone(), key).await.map_err(|fault| {
+                let what = if is_set { "The key was not kept" } else { "The key is still kept and is used no more" };
+                CommandError::new("key_not_stored", format!("{what}: {}.", escape_outside_text(&fault)))
+            })?;
+            journal.event(None, "POLICY_CHANGED", json!({ "model_key": { "url": server.url, "set": is_set } }));
+            Ok(Reply::Done)
+        }))
     }
 
     fn servers_changed(&self, details: Value) -> Done {
@@ -70,6 +100,7 @@ impl Core {
         Box::pin(async move {
             ready?;
             models.follow();
+            models.begin_anew();
             models.look_now().await;
             Ok(Reply::Done)
         })

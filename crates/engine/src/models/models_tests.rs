@@ -22,7 +22,7 @@ impl Rig {
         let policy = Arc::new(PolicyCell::new(state.clone(), state, Box::new(|_| Ok(()))));
         let clock = Arc::new(ManualClock::starting_at(WallMs(0)));
         let net = NetConfig::new(&NetSettings::default()).unwrap();
-        let models = Models::new(&configured, net, policy, Arc::new(Board::new()), clock.clone());
+        let models = Models::new(&configured, net, Keys::new(None), policy, Arc::new(Board::new()), clock.clone());
         models.follow();
         while models.looking().pace.is_first() {
             tokio::task::yield_now().await;

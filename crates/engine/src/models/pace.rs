@@ -16,16 +16,13 @@ pub(super) struct Pace {
     last: Option<Instant>,
     /// So many looks in a row found nobody.
     silent: u32,
-    /// It took longer than a HELLO waits.
-    slow: bool,
 }
 
 impl Pace {
     /// Notes that a look has ended.
-    pub(super) fn looked(&mut self, now: Instant, somebody_answers: bool, slow: bool) {
+    pub(super) fn looked(&mut self, now: Instant, somebody_answers: bool) {
         self.last = Some(now);
         self.silent = if somebody_answers { 0 } else { self.silent.saturating_add(1) };
-        self.slow = slow;
     }
 
     /// Tells whether it is time for another look.
@@ -43,11 +40,6 @@ impl Pace {
     pub(super) fn is_worth(&self, now: Instant) -> bool {
         self.last.is_none_or(|last| now.saturating_duration_since(last) >= AFTER_A_FAULT)
     }
-
-    /// Tells whether to wait for a look before something else: not where the one before showed that it takes too long.
-    pub(super) const fn is_worth_waiting(&self) -> bool {
-        !self.slow
-    }
 }
 
 #[cfg(test)]
@@ -59,20 +51,19 @@ mod tests {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let mut pace = Pace::default();
-        assert!(pace.is_due(start) && pace.is_worth(start) && pace.is_worth_waiting() && pace.is_first());
+        assert!(pace.is_due(start) && pace.is_worth(start) && pace.is_first());
 
-        pace.looked(start, true, false);
+        pace.looked(start, true);
         assert!(!pace.is_due(after(54)) && pace.is_due(after(55)));
         assert!(!pace.is_worth(after(1)) && pace.is_worth(after(2)));
 
         for (silent, seconds) in [(1, 55), (2, 110), (3, 220), (4, 440), (5, 440), (90, 440)] {
             let mut pace = Pace::default();
             for _ in 0..silent {
-                pace.looked(start, false, false);
+                pace.looked(start, false);
             }
             assert!(!pace.is_due(after(seconds - 1)) && pace.is_due(after(seconds)), "{silent}");
         }
-        pace.looked(start, true, true);
-        assert!(pace.is_due(after(55)) && !pace.is_worth_waiting());
+        assert!(!pace.is_first());
     }
 }

@@ -1,11 +1,14 @@
 //! What a person may say of servers of local models, the same in the window and on the command line. Changes only what it is given.
 
+use drawbridge_caps::model::ServerKey;
 use drawbridge_core::escape_outside_text;
 use drawbridge_policy::{Ceilings, MAX_MODEL_SERVERS, ModelApi, ModelServer, PolicyState};
 use drawbridge_store::config::Config;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::server_view;
 use super::servers::{self, ConfiguredModels, is_elsewhere, parse};
+use crate::engine::sentence;
 use crate::handle::CommandError;
 use crate::managed::managed;
 use crate::record::shown;
@@ -89,12 +92,48 @@ pub fn remove_server(
     })
 }
 
+/// Finds a server by its address in any spelling.
+///
+/// # Errors
+/// `unknown_server`.
+pub fn known_server(
+    url: &str,
+    configured: &ConfiguredModels,
+    state: &PolicyState,
+) -> Result<ModelServer, CommandError> {
+    let wanted = parse(url, ModelApi::Auto, true, servers::ONE_AT_A_TIME).map_or_else(|_| url.to_owned(), |it| it.url);
+    let all = servers::all(&servers::of_config(configured), state);
+    let found = all.into_iter().map(|entry| entry.server).find(|server| server.url == wanted);
+    found.ok_or_else(|| {
+        let message = format!("No server {} is known here. Add it first.", shown(&wanted));
+        CommandError::new("unknown_server", message)
+    })
+}
+
+/// Checks a key that a person gives for a server. What is told never repeats it.
+///
+/// # Errors
+/// `bad_key`, `key_in_clear` where others could read it on its way.
+pub fn checked_key(key: &SecretString, server: &ModelServer) -> Result<ServerKey, CommandError> {
+    let key = ServerKey::parse(key.expose_secret()).map_err(|fault| {
+        CommandError::new("bad_key", format!("{} Nothing was changed.", sentence(&fault.to_string())))
+    })?;
+    if ServerKey::goes_in_clear(&server.url, server.far) {
+        let message = format!(
+            "{} is on another computer and its address is not encrypted, so others on the way could read the key. Nothing was changed. Use an https address, or a server on this computer.",
+            shown(&server.url)
+        );
+        return Err(CommandError::new("key_in_clear", message));
+    }
+    Ok(key)
+}
+
 /// Describes the servers that a start would ask, and asks none of them.
 #[must_use]
 pub fn configured_servers(config: &Config, state: &PolicyState) -> Vec<ModelServerView> {
     let entries = servers::all(&servers::of_config(&ConfiguredModels::of(config)), state);
     let mut taken = std::collections::HashSet::new();
-    entries.iter().map(|entry| server_view(entry, None, &mut taken)).collect()
+    entries.iter().map(|entry| server_view(entry, None, false, &mut taken)).collect()
 }
 
 #[cfg(test)]
@@ -121,6 +160,29 @@ mod tests {
         let fixed = Ceilings { by: "Example".to_owned(), near_models: true, ..Ceilings::default() };
         let told = checked_server("http://192.0.2.1:1", "openai", true, 1, &fixed).unwrap_err();
         assert!(told.code == "managed" && told.message.contains("Example"), "{told:?}");
+    }
+
+    #[test]
+    fn a_key_is_checked_for_the_server_that_it_is_for_and_never_repeated() {
+        let free = Ceilings::default();
+        let mut state = PolicyState::defaults();
+        for (url, far) in [("http://192.0.2.1:1", true), ("https://192.0.2.1", true), ("http://127.0.0.1:1", true)] {
+            add_server(&mut state, checked_server(url, "auto", far, 1, &free).unwrap()).unwrap();
+        }
+        let configured = ConfiguredModels { ollama_url: "http://localhost:11434".to_owned(), ..Default::default() };
+        let server = |url| known_server(url, &configured, &state);
+        let check = |key: &str, url| checked_key(&SecretString::from(key), &server(url).unwrap());
+
+        assert_eq!(code(server("http://127.0.0.1:2")), "unknown_server");
+        for good in ["https://192.0.2.1/v1", "http://127.0.0.1:1/", "HTTP://localhost:11434"] {
+            check("sk-abc", good).unwrap();
+        }
+        let clear = check("sk-abc", "http://192.0.2.1:1").unwrap_err();
+        assert!(clear.code == "key_in_clear" && clear.message.contains("https"), "{clear:?}");
+        for bad in ["", "sk abc", "sk-\u{e4}bc", "sk-abc\r\nHost: x"] {
+            let told = check(bad, "http://127.0.0.1:1").unwrap_err();
+            assert!(told.code == "bad_key" && !told.message.contains("abc"), "{told:?}");
+        }
     }
 
     #[test]

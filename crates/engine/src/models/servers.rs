@@ -1,7 +1,7 @@
 //! Which servers of local models there are: those that the configuration names, then those that the person added. A server that may
 //! not be asked stays in the list with the reason, so that nobody wonders where it is.
 
-use drawbridge_caps::model::{ServerFault, parse_server};
+use drawbridge_caps::model::{ModelLimits, ServerFault, parse_server};
 use drawbridge_core::escape_outside_text;
 use drawbridge_policy::{Ceilings, ModelApi, ModelServer, PolicyState};
 use drawbridge_store::config::Config;
@@ -19,6 +19,8 @@ pub struct ConfiguredModels {
     pub servers: Vec<String>,
     /// Further ones that may be on other computers.
     pub far: Vec<String>,
+    /// The most that a question may take at any.
+    pub limits: ModelLimits,
 }
 
 impl ConfiguredModels {
@@ -29,6 +31,10 @@ impl ConfiguredModels {
             ollama_url: config.ollama_url.clone(),
             servers: config.models.servers.clone(),
             far: config.models.far.clone(),
+            limits: ModelLimits {
+                context_tokens: config.models.max_context,
+                answer_tokens: config.models.max_answer_tokens,
+            },
         }
     }
 }
@@ -135,6 +141,7 @@ mod tests {
             ollama_url: "http://127.0.0.1:11434/".to_owned(),
             servers: vec!["http://127.0.0.1:1234".to_owned(), "http://127.0.0.1:11434".to_owned()],
             far: vec!["http://192.0.2.7:8080".to_owned()],
+            ..ConfiguredModels::default()
         });
         let mut state = PolicyState::defaults();
         state.model_servers = vec![server("http://127.0.0.1:1234/", false), server("http://127.0.0.1:9000", false)];

@@ -135,6 +135,10 @@ fn problem(error: &OpError) -> String {
             "The power of the local model asks each time, and nobody can be asked here. Allow it, then try again.";
         return why.to_owned();
     }
+    if let OpError::ModelFailed { why } = error {
+        // What stands before it is for an agent: a server that is busy has not failed.
+        return sentence(&escape_outside_text(why));
+    }
     sentence(&escape_outside_text(&error.to_string()))
 }
 

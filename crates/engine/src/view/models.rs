@@ -41,6 +41,8 @@ pub struct ModelServerView {
     pub models: Vec<ModelView>,
     /// Requests that run there now.
     pub running: u32,
+    /// A key is set for it. The key itself is in no picture.
+    pub has_key: bool,
 }
 
 /// A model.
@@ -57,7 +59,9 @@ pub struct ModelView {
     pub context_tokens: Option<u64>,
     /// The server passes what it is asked on to another computer.
     pub elsewhere: bool,
-    /// It can be asked by this name: another server has not taken it before, and it is here or questions may leave.
+    /// The server lists it and said that it does not have it when it was asked.
+    pub missing: bool,
+    /// It can be asked by this name: another server has not taken it before, it is not missing, and it is here or questions may leave.
     pub offered: bool,
 }
 

@@ -88,6 +88,7 @@ async fn a_machine_without_a_window_names_servers_in_its_configuration() {
         ollama_url: "http://192.0.2.9:11434".to_owned(),
         servers: vec![near.url(), format!("{}/", near.url())],
         far: vec![other.url()],
+        ..ConfiguredModels::default()
     };
     let mut wish = Wish::headless().with(Power::LocalModel, PowerMode::Allowed);
     wish.models = models;
@@ -204,7 +205,7 @@ async fn a_server_that_hangs_holds_up_neither_the_start_nor_the_others() {
     script.listing = Answers::Silent;
     let (hung, good) = (ModelServer::start(script).await.unwrap(), ollama(&["a:1b"]).await);
     let mut wish = Wish::headless().with(Power::LocalModel, PowerMode::Allowed);
-    wish.models = ConfiguredModels { ollama_url: hung.url(), servers: vec![good.url()], far: Vec::new() };
+    wish.models = ConfiguredModels { ollama_url: hung.url(), servers: vec![good.url()], ..ConfiguredModels::default() };
 
     // The rig waits for the link, which a look of two seconds must not hold up.
     let rig = rig_of(wish).await;

@@ -59,6 +59,15 @@ fn what_the_model_is_asked_starts_when_it_is_granted_and_a_bad_payload_names_its
 }
 
 #[test]
+fn a_person_who_reads_an_answer_first_does_not_eat_the_time_of_the_model() {
+    let mut link = at_work();
+    let aborted = |effects: &[Effect]| effects.iter().filter(|effect| matches!(effect, Effect::Abort(_))).count();
+
+    assert_eq!(aborted(&link.live(839)), 0, "ten minutes of the model and what a person is asked around them");
+    assert_eq!(aborted(&link.live(1)), 2, "and still before the platform forgets it");
+}
+
+#[test]
 fn a_conversation_that_nobody_can_continue_is_refused_as_a_failure_of_the_model() {
     let mut link = link_with(Capability::LocalLlm);
     let (code, frame) = refusal(&link.request("LOCAL_LLM_COMPLETION", "x", &json!({"model": "m", "messages": []})));
@@ -71,7 +80,7 @@ fn a_conversation_that_nobody_can_continue_is_refused_as_a_failure_of_the_model(
 fn a_description_needs_files_and_a_question_needs_the_model() {
     let mut files = link_with(Capability::Files);
     let effects = files.request("FILE_READ", "s", &json!({"path": "x", "mode": "stub"}));
-    let [Effect::Start { operation: Operation::File(FileOp::Stub { path }), .. }] = &effects[..] else {
+    let [Effect::Start { operation: Operation::File(FileOp::Stub { path, .. }), .. }] = &effects[..] else {
         panic!("{effects:?}")
     };
     assert_eq!(path, "x");
@@ -182,4 +191,27 @@ fn a_part_of_an_answer_shows_nothing_in_a_log() {
     let mut link = at_work();
     let effects = piece(&mut link, "c", &delta("the secret"));
     assert!(!format!("{effects:?} {:?}", delta("the secret")).contains("secret"));
+}
+
+#[test]
+fn an_answer_that_may_have_to_stay_comes_with_what_is_said_in_its_place() {
+    let mut link = at_work();
+    let context = ReplyContext::of_name("LOCAL_LLM_TURN");
+    let encode = |result: Result<&Outcome, &OpError>| Reply::encode(&rid("t"), &context, &Limits::default(), result);
+    let (reply, no) = (encode(Ok(&Outcome::Turn(answer()))), OpError::PrivacyMode { path: "/r/a".into() });
+
+    let effects = link.machine.on_reply_or(reply, encode(Err(&no)), link.now, link.wall);
+
+    let [Effect::SendEither { frame, instead }] = &effects[..] else { panic!("{effects:?}") };
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let (frame, instead) = (read(frame), read(instead));
+    assert_eq!(
+        (&frame["type"], &instead["payload"]["code"]),
+        (&json!("LOCAL_LLM_TURN_RESPONSE"), &json!("PRIVACY_MODE_BLOCKED"))
+    );
+    for key in ["id", "ts", "version", "pending_capacity"] {
+        assert_eq!(frame[key], instead[key], "{key}");
+    }
+    assert_eq!(link.machine.running(), [rid("c")]);
+    assert!(!format!("{effects:?}").contains("Hello"));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use drawbridge_core::{OpError, RequestId, WallMs};
+use drawbridge_core::{OpError, Operation, RequestId, WallMs};
 use serde_json::{Value, json};
 
 use super::effect::{Effect, Negotiated, Note, Role, StatusFacts};
@@ -13,6 +13,9 @@ use crate::executor::wire::{Capability, Envelope, ErrorCode, FromClient, Status}
 
 /// The platform forgets a request after 15 minutes; ours end before that.
 const REQUEST_MAX: Duration = Duration::from_secs(600);
+/// The same for a request to the local model. The model alone may take ten minutes, which its own limit sees to (spec 11); before it
+/// the person may be asked for their yes, and after it they may read the answer. Neither may eat the time of the other.
+const MODEL_REQUEST_MAX: Duration = Duration::from_secs(840);
 
 /// The requests of one connection that have no answer yet.
 #[derive(Debug)]
@@ -25,6 +28,7 @@ pub(super) struct Admitted {
 struct Running {
     op: &'static str,
     by: Instant,
+    limit: Duration,
 }
 
 /// Why a request is refused.
@@ -88,7 +92,8 @@ impl Admitted {
         }
         match request.operation() {
             Ok(operation) => {
-                self.running.insert(id.clone(), Running { op, by: now + REQUEST_MAX });
+                let limit = limit_of(&operation);
+                self.running.insert(id.clone(), Running { op, by: now + limit, limit });
                 vec![Effect::Start { id, operation, limits: negotiated.limits }]
             }
             Err(error) => self.refuse(id, op, Refusal::of(&error, op), negotiated, wall),
@@ -97,18 +102,18 @@ impl Admitted {
 
     /// Ends what ran longer than anything may.
     pub(super) fn end_overdue(&mut self, negotiated: &Negotiated, now: Instant, wall: WallMs) -> Vec<Effect> {
-        let overdue: Vec<(RequestId, &'static str)> = self
+        let overdue: Vec<(RequestId, &'static str, Duration)> = self
             .running
             .iter()
             .filter(|(_, running)| running.by <= now)
-            .map(|(id, running)| (id.clone(), running.op))
+            .map(|(id, running)| (id.clone(), running.op, running.limit))
             .collect();
         let mut effects = Vec::new();
-        for (id, op) in overdue {
+        for (id, op, limit) in overdue {
             self.release(&id);
             effects.push(Effect::Note(Note::RanTooLong(id.clone())));
             effects.push(Effect::Abort(id.clone()));
-            let refusal = Refusal::of(&OpError::TookTooLong { limit: REQUEST_MAX }, op);
+            let refusal = Refusal::of(&OpError::TookTooLong { limit }, op);
             effects.extend(self.refuse(id, op, refusal, negotiated, wall));
         }
         effects
@@ -147,6 +152,18 @@ impl Refusal {
             message: error.to_string(),
             details: error_details(error, &ReplyContext::of_name(op)),
         }
+    }
+}
+
+const fn limit_of(operation: &Operation) -> Duration {
+    match operation {
+        Operation::Model(_) => MODEL_REQUEST_MAX,
+        Operation::File(_)
+        | Operation::Command(_)
+        | Operation::Browse(_)
+        | Operation::Session(_)
+        | Operation::Computer(_)
+        | Operation::Hardware(_) => REQUEST_MAX,
     }
 }
 
