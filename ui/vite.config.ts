@@ -13,6 +13,6 @@ export default defineConfig({
     rollupOptions: { input: { index: 'index.html', prompt: 'prompt.html', pill: 'pill.html' } },
   },
   // Tests read there which labels and rules the engine knows: each must have words.
-  server: { fs: { allow: ['.', '../crates/engine/src/prompts', '../crates/policy/src', '../crates/os/src', '../crates/caps/src', '../crates/store/src'] } },
+  server: { fs: { allow: ['.', '../crates/engine/src/prompts', '../crates/engine/src/dial', '../crates/policy/src', '../crates/os/src', '../crates/caps/src', '../crates/store/src'] } },
   test: { environment: 'jsdom', include: ['src/**/*.test.ts'] },
 });

@@ -4,6 +4,7 @@ import { keyNames } from './format';
 import { homeShort } from './paths';
 import { look } from './prefs.svelte';
 import { told } from './said';
+import { inWords } from './seat';
 import { named } from './text';
 
 /** Checks by area, in the order in which a person asks for them. What is in no area comes last. */
@@ -40,6 +41,8 @@ export function fine(findings: Finding[]): Group[] {
 const places = (one: Finding): Record<string, string> => {
   const given: Record<string, string> = { fix: one.fix ?? '' };
   for (const [name, value] of Object.entries(one.params)) if (value !== undefined) given[name] = name === 'keys' ? keyNames(value) : homeShort(value, look.desktop.home);
+  if (given.features) given.features = inWords(given.features.split(', ')) || given.features;
+  if (given.said) given.said = told(given.said).text;
   // Why there is no link has words of its own, by their code.
   if (given.why) given.why = one.check === 'link' ? named(`link.why.${given.code}`, given.why, { said: given.why }) : told(given.why).text;
   return given;

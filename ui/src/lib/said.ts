@@ -27,12 +27,15 @@ let forms: Form[] | undefined;
 /** The most telling ones first: a place at the end of a short one would take in what a longer one says. */
 const all = (): Form[] => (forms ??= Object.entries(english).map(form).sort((one, other) => other.letters - one.letters));
 
+/** A reason is a sentence of its own; all else that differs is shown as it came. */
+const part = (name: string, value: string): string => (name === 'why' ? told(value).text : value);
+
 /** What the engine said, and the language that it is in now. */
 export function told(text: string): { text: string; lang: string } {
   if (language() === 'en') return { text, lang: 'en' };
   for (const { key, whole, names } of all()) {
     const found = whole.exec(text);
-    if (found) return { text: t(key, Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? '']))), lang: language() };
+    if (found) return { text: t(key, Object.fromEntries(names.map((name, index) => [name, part(name, found[index + 1] ?? '')]))), lang: language() };
   }
   return { text, lang: 'en' };
 }

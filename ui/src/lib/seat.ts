@@ -1,5 +1,6 @@
 /** What agents can see and use on this computer, in words for a person. Shows what the engine found out; decides nothing. */
 import type { MissingView, ScreenView } from '../generated/types';
+import { t } from './text';
 
 /** What a person calls it. Several features of the protocol are one of these. */
 const GROUPS = ['see', 'see_window', 'mouse', 'keyboard', 'windows', 'apps', 'copy'] as const;
@@ -41,6 +42,12 @@ export const COPY: readonly Group[] = ['copy'];
 export const SCREEN: readonly Group[] = GROUPS.filter((group) => group !== 'copy');
 
 const groups = (feature: string): readonly Group[] => (Object.hasOwn(OF, feature) ? (OF[feature] ?? []) : []);
+
+/** Features of the protocol in words, each thing once; a feature without words stays as it is named. */
+export function inWords(features: readonly string[]): string {
+  const words = features.flatMap((name) => (Object.hasOwn(OF, name) ? groups(name).map((group) => t(`seat.group.${group}`)) : [name]));
+  return [...new Set(words)].join('; ');
+}
 
 /** What does not work here. Several features that miss for the same reason are told once. */
 export function lacks(screen: ScreenView, among: readonly Group[]): { group: Group; why: string }[] {
