@@ -72,6 +72,7 @@ check_desktop "window while something is in the way of a start" desktop_gate.py
 DESK_TRAY=none DESK_BIN="$CARGO_TARGET_DIR/debug/examples/fixture" check_desktop "window without a tray host" desktop_no_tray.py
 check_desktop "start at login, diagnostics and copying" desktop_login.py
 DESK_TRAY=none check_desktop "start at login without a tray host" desktop_login.py
+check "a real model server" env MODEL_TOOLS="${TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/drawbridge/tools}/model" /usr/bin/python3 tests/real_model.py
 check "packages" /usr/bin/python3 tests/packages.py
 # Advisories need the network, which not every machine has: `cargo deny check advisories` by hand.
 check "dependencies" cargo deny --locked check licenses bans sources
