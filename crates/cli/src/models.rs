@@ -40,6 +40,8 @@ pub(crate) async fn run(verb: Option<ModelsVerb>, json: bool) -> anyhow::Result<
 async fn show(json: bool) -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     if let Some(mut client) = place.engine().await? {
+        // Servers come and go; who asks wants to know what is there now. While none may be asked, this is refused, and what is shown says so.
+        let _ = client.send(&Command::LookAtModels).await;
         let now = client.snapshot().await?;
         out::line(&if json { running_json(&now).to_string() } else { running_words(&now) })?;
         return Ok(0);
