@@ -20,7 +20,7 @@ use drawbridge_policy::Permit;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-pub use pieces::Pieces;
+pub use pieces::{Hold, Pieces};
 
 /// What an operation may use while it runs.
 #[derive(Debug, Clone)]

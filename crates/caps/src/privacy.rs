@@ -10,11 +10,13 @@ mod question;
 mod registry;
 mod turn;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::sync::Arc;
 
 use drawbridge_core::model::{FileStub, ModelAnswer, ModelOp, Turn};
 use drawbridge_core::{Clock, FileOp, IoReason, OpError, Operation, Outcome, Power, SessionId};
-use drawbridge_os::root::Root;
+use drawbridge_os::root::{PathFault, Root};
 use drawbridge_policy::Permit;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -71,10 +73,10 @@ impl Privacy {
         stubs.iter().map(|id| self.registry.find(session, id).map(|stub| stub.place.path())).collect()
     }
 
-    async fn describe(&self, session: SessionId, path: String, ctx: RunCtx) -> Result<Outcome, OpError> {
+    async fn describe(&self, session: SessionId, path: String, preview: u16, ctx: RunCtx) -> Result<Outcome, OpError> {
         let Some(root) = ctx.root else { return Err(no_folder()) };
         let since = self.registry.begin(&session);
-        let (stub, facts) = in_turn(move || describe(&root, &path, &ctx.cancel)).await?;
+        let (stub, facts) = in_turn(move || describe(&root, &path, preview, &ctx.cancel)).await?;
         if self.registry.keep(&session, since, stub, self.clock.wall()) {
             Ok(Outcome::Stub(facts))
         } else {
@@ -138,7 +140,9 @@ impl Capability for Privacy {
                 return Err(OpError::Internal("private files were asked about outside of a chat".to_owned()));
             };
             match permit.into_operation() {
-                Operation::File(FileOp::Stub { path }) => self.describe(session, path, ctx).await,
+                Operation::File(FileOp::Stub { path, preview_bytes }) => {
+                    self.describe(session, path, preview_bytes, ctx).await
+                }
                 Operation::Model(ModelOp::Turn(op)) => self.ask(session, op, ctx).await.map(Outcome::Turn),
                 Operation::File(_)
                 | Operation::Command(_)
@@ -155,11 +159,19 @@ impl Capability for Privacy {
 }
 
 /// Describes a file: hashes it as it is at one moment. Tries once more when it was written meanwhile.
-fn describe(root: &Arc<Root>, path: &str, cancel: &CancellationToken) -> Result<(Stub, FileStub), OpError> {
+fn describe(
+    root: &Arc<Root>,
+    path: &str,
+    preview: u16,
+    cancel: &CancellationToken,
+) -> Result<(Stub, FileStub), OpError> {
     for _ in 0..2 {
         let (place, file, facts) = Place::find(root, path).map_err(|fault| told(root, "read", path, fault))?;
+        // Before the digest, which finds out whether the file was written since its facts were taken.
+        let first =
+            first_bytes(&file, preview).map_err(|fault| told(root, "read", path, PathFault::from_io(&fault)))?;
         match sha256(&file, &facts, cancel) {
-            Ok(sha256) => return Ok(described(place, facts.size_bytes, sha256)),
+            Ok(sha256) => return Ok(described(place, facts.size_bytes, sha256, first)),
             Err(NoDigest::Changed) => {}
             Err(NoDigest::Cancelled) => return Err(OpError::Cancelled),
             Err(NoDigest::Path(fault)) => return Err(told(root, "read", path, fault)),
@@ -169,7 +181,7 @@ fn describe(root: &Arc<Root>, path: &str, cancel: &CancellationToken) -> Result<
     Err(OpError::File { action: "describe", path: path.to_owned(), reason: IoReason::ChangedMeanwhile, message })
 }
 
-fn described(place: Place, size_bytes: u64, sha256: [u8; 32]) -> (Stub, FileStub) {
+fn described(place: Place, size_bytes: u64, sha256: [u8; 32], preview: Vec<u8>) -> (Stub, FileStub) {
     let id = format!("stub_{}", Uuid::new_v4());
     let facts = FileStub {
         path: place.path(),
@@ -177,8 +189,18 @@ fn described(place: Place, size_bytes: u64, sha256: [u8; 32]) -> (Stub, FileStub
         mime_type: place.mime(),
         sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
         stub_id: id.clone(),
+        preview,
     };
     (Stub { id, place, sha256 }, facts)
+}
+
+/// Reads the first bytes of a file, and none of it where none are wanted.
+fn first_bytes(file: &File, most: u16) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::from(most));
+    if most > 0 {
+        file.take(u64::from(most)).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Works on a thread that may block. Waited for to the end, also after a cancel: nothing may go on behind the back of the engine.

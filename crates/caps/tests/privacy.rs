@@ -99,7 +99,7 @@ impl Desk {
     }
 
     async fn stub(&self, path: &str) -> Result<FileStub, OpError> {
-        match self.run(Operation::File(FileOp::Stub { path: path.to_owned() }), None).await? {
+        match self.run(Operation::File(FileOp::Stub { path: path.to_owned(), preview_bytes: 0 }), None).await? {
             Outcome::Stub(stub) => Ok(stub),
             other => panic!("{other:?}"),
         }

@@ -146,6 +146,10 @@ pub struct Release {
     pub answer: String,
     /// The files it is about, as the peer named them.
     pub paths: Vec<String>,
+    /// What the model was asked to do with them.
+    pub task: String,
+    /// What else it was told.
+    pub context: Option<String>,
 }
 
 /// Why a model stopped.
@@ -229,8 +233,11 @@ impl fmt::Debug for Piece {
     }
 }
 
+/// The most of a private file that may leave with its description, where the person lets any of it leave (spec 13).
+pub const MAX_PREVIEW_BYTES: u16 = 256;
+
 /// A file described without its content (spec 13).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct FileStub {
     /// The path, as a reading of the file would name it.
     pub path: String,
@@ -242,4 +249,14 @@ pub struct FileStub {
     pub sha256: String,
     /// `stub_` and a UUID; never used again.
     pub stub_id: String,
+    /// Its first bytes, as many as may leave; usually none.
+    pub preview: Vec<u8>,
+}
+
+/// Shows of the preview its size alone.
+impl fmt::Debug for FileStub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, size_bytes, mime_type: _, sha256: _, stub_id, preview } = self;
+        write!(f, "FileStub({stub_id}, {path}, {size_bytes} bytes, {} told)", preview.len())
+    }
 }

@@ -159,6 +159,9 @@ pub enum FileOp {
     Stub {
         /// The path asked for.
         path: String,
+        /// How many of its first bytes are to be told at most. Policy lowers it to what the person lets leave, so what is permitted is
+        /// what is done.
+        preview_bytes: u16,
     },
 }
 
@@ -172,7 +175,7 @@ impl FileOp {
             | Self::Stat { path, .. }
             | Self::List { path, .. }
             | Self::Delete { path, .. }
-            | Self::Stub { path } => path,
+            | Self::Stub { path, .. } => path,
             Self::Move { src, .. } => src,
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! It knows no connection. A link hands it a [`Job`] and gets back the reply to send, or nothing when the job was cancelled.
 
+mod leaving;
+mod recorder;
 mod release;
 
 use std::panic::AssertUnwindSafe;
@@ -15,17 +17,17 @@ use drawbridge_core::computer::{ComputerOp, InputOp};
 use drawbridge_core::model::ModelOp;
 use drawbridge_core::{Clock, FileOp, Limits, LinkId, OpError, Operation, Outcome, RequestId, SessionId, SessionOp};
 use drawbridge_os::root::{DirectoryIdentity, Root};
-use drawbridge_policy::{Decision, Explanation, Permit, Programs, Rule, Verdict, authorize_resolved, decide};
+use drawbridge_policy::{Decision, Explanation, Leave, Permit, Programs, Rule, Verdict, authorize_resolved, decide};
 use drawbridge_proto::executor::codec::{Reply, ReplyContext};
 use drawbridge_proto::executor::errors::wire_code;
-use drawbridge_store::audit::RecordResult;
 use futures_util::FutureExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::board::Board;
 use crate::consent::Asker;
 use crate::consent::ask::{Desk, Sealed};
+use crate::device_act::recorded;
 use crate::hardware::{COMMAND_LINE, Devices};
 use crate::journal::Journal;
 use crate::models::Models;
@@ -33,7 +35,10 @@ use crate::policy_cell::PolicyCell;
 use crate::record::{self, Facts};
 use crate::screen::{Offer, Screen};
 use crate::sessions::Sessions;
-use crate::view::{ActivityRow, WhyView};
+use crate::view::WhyView;
+
+pub(crate) use leaving::{Answer, Kept, Stayed};
+use recorder::{Act, Recorder};
 
 /// How long a request on a control link may wait for a person before the peer is told to ask again (spec 15.6).
 const CONTROL_PATIENCE: Duration = Duration::from_secs(8);
@@ -86,13 +91,19 @@ pub(crate) struct Parts {
 /// The dispatcher. One for the whole engine.
 pub(crate) struct Dispatcher {
     parts: Parts,
+    recorder: Arc<Recorder>,
     /// Data requests of all chats share these slots.
     slots: RwLock<Arc<Semaphore>>,
 }
 
 impl Dispatcher {
     pub(crate) fn new(parts: Parts, slots: u32) -> Self {
-        Self { parts, slots: RwLock::new(Arc::new(Semaphore::new(slots.max(1) as usize))) }
+        let (journal, board, clock) = (parts.journal.clone(), parts.board.clone(), parts.clock.clone());
+        Self {
+            recorder: Arc::new(Recorder { journal, board, clock }),
+            parts,
+            slots: RwLock::new(Arc::new(Semaphore::new(slots.max(1) as usize))),
+        }
     }
 
     /// Sets how many data requests may run at once over all chats. What runs keeps its slot.
@@ -101,19 +112,25 @@ impl Dispatcher {
     }
 
     /// Carries out one job. None means that it was cancelled and nobody waits for a reply any more.
-    pub(crate) async fn run(&self, job: Job) -> Option<Reply> {
+    pub(crate) async fn run(&self, job: Job) -> Option<Answer> {
         let context = ReplyContext::of(&job.operation);
         let (request, limits, cancel) = (job.request.clone(), job.limits, job.cancel.clone());
         let encode = |result: Result<&Outcome, &OpError>| Reply::encode(&request, &context, &limits, result);
-        let (_, reply) = self
-            .act(job, |result| {
+        let (_, answer) = self
+            .act(job, |result, leaving| {
                 let reply = encode(result.as_ref());
                 let code = reply.error_code();
-                (reply, code)
+                let kept = leaving.filter(|_| code.is_none()).map(|Leaving { leave, chat, facts }| {
+                    let instead = encode(Err(&leave.refusal().0));
+                    let with = (&self.parts.policy, &self.recorder);
+                    (instead, Kept::new(leave, with, (chat, request.clone()), facts))
+                });
+                (Answer { reply, kept }, code)
             })
             .await;
-        let reply = reply.unwrap_or_else(|| encode(Err(&OpError::AuditUnavailable)));
-        (!cancel.is_cancelled()).then_some(reply)
+        let unwritten = || Answer { reply: encode(Err(&OpError::AuditUnavailable)), kept: None };
+        let answer = answer.unwrap_or_else(unwritten);
+        (!cancel.is_cancelled()).then_some(answer)
     }
 
     /// Carries out one job that comes from no link, such as the command line: decided, recorded and shown as any other.
@@ -121,8 +138,13 @@ impl Dispatcher {
     /// # Errors
     /// As its capability, or why policy refused it.
     pub(crate) async fn run_local(&self, job: Job) -> Result<Outcome, OpError> {
-        let code = |result: &Result<Outcome, OpError>| result.as_ref().err().map(|error| wire_code(error).as_str());
-        match self.act(job, |result| ((), code(result))).await {
+        let on_device = matches!(job.operation, Operation::Hardware(_));
+        let code = |result: &Result<Outcome, OpError>| {
+            let error = result.as_ref().err()?;
+            let of_device = if on_device { recorded(error) } else { None };
+            Some(of_device.unwrap_or_else(|| wire_code(error).as_str()))
+        };
+        match self.act(job, |result, _| ((), code(result))).await {
             (result, Some(())) => result,
             (_, None) => Err(OpError::AuditUnavailable),
         }
@@ -133,7 +155,7 @@ impl Dispatcher {
     async fn act<A>(
         &self,
         job: Job,
-        answer: impl FnOnce(&Result<Outcome, OpError>) -> (A, Option<&'static str>),
+        answer: impl FnOnce(&Result<Outcome, OpError>, Option<Leaving>) -> (A, Option<&'static str>),
     ) -> (Result<Outcome, OpError>, Option<A>) {
         let started = self.parts.clock.now();
         let request = job.request.clone();
@@ -147,10 +169,19 @@ impl Dispatcher {
         }
         let chat = job.session.clone().or_else(|| chat_of(&job.operation));
 
+        let mut leave = None;
         let (result, explanation) = if self.parts.journal.is_latched() {
             (Err(OpError::AuditUnavailable), None)
         } else {
-            contained(self.decide_and_run(job, chat.clone())).await
+            contained(self.decide_and_run(job, chat.clone(), &mut leave)).await
+        };
+        let leaving = leave.map(|leave| Leaving { leave, chat: chat.clone(), facts: facts.clone() });
+        // What was done may have taken long.
+        let now_kept =
+            leaving.as_ref().filter(|_| result.is_ok()).and_then(|leaving| leaving.check(&self.parts.policy));
+        let (result, explanation) = match now_kept {
+            Some((error, why)) => (Err(error), Some(why)),
+            None => (result, explanation),
         };
         facts.complete(&result);
         if let Some(explanation) = &explanation {
@@ -159,7 +190,7 @@ impl Dispatcher {
         if session_op && matches!(result, Ok(Outcome::Attached { .. })) {
             facts.op = "SESSION_ALLOWED_ROOT_SET";
         }
-        let (answer, error_code) = answer(&result);
+        let (answer, error_code) = answer(&result, leaving);
         let act = Act {
             chat: chat.as_ref(),
             request: &request,
@@ -170,7 +201,7 @@ impl Dispatcher {
                 .unwrap_or(u64::MAX),
             why: explanation.as_ref().map(WhyView::from),
         };
-        let recorded = self.record(act);
+        let recorded = self.recorder.act(act);
         (result, recorded.then_some(answer))
     }
 
@@ -178,6 +209,7 @@ impl Dispatcher {
         &self,
         job: Job,
         chat: Option<SessionId>,
+        leave: &mut Option<Leave>,
     ) -> (Result<Outcome, OpError>, Option<Explanation>) {
         let mut ctx = RunCtx {
             root: job.root,
@@ -239,6 +271,7 @@ impl Dispatcher {
             }
         };
         let explanation = Some(permit.explanation().clone());
+        *leave = permit.leave();
         let asked = Models::asked(permit.operation(), permit.session());
         let mut held = self.held(&permit, ctx.root.as_ref(), asker);
         if let Some(held) = &mut held {
@@ -250,7 +283,10 @@ impl Dispatcher {
         }
         match (result, held) {
             (Ok(Outcome::Turn(answer)), Some(held)) => match self.release(answer, held).await {
-                Ok(answer) => (Ok(Outcome::Turn(answer)), explanation),
+                Ok((answer, unread)) => {
+                    *leave = unread;
+                    (Ok(Outcome::Turn(answer)), explanation)
+                }
                 Err((error, why)) => (Err(error), Some(why)),
             },
             (result, _) => (result, explanation),
@@ -371,46 +407,6 @@ impl Dispatcher {
         slot.map(|slot| (Some(slot), true))
     }
 
-    /// Writes the audit record and the row for the window. False when the log could not be written.
-    fn record(&self, act: Act<'_>) -> bool {
-        // The code of the reply, which may differ from the result: an answer that fits into no frame is an error.
-        let error_code = act.error_code;
-        let ok = act.result.is_ok() && error_code.is_none();
-        let (exit_code, timed_out) = match act.result {
-            Ok(Outcome::Command(command)) => (Some(command.exit_code), command.timed_out),
-            Ok(_) | Err(_) => (None, false),
-        };
-        let error_code = if timed_out { Some("COMMAND_TIMEOUT") } else { error_code };
-        let ok = ok && !timed_out;
-        let mut written = true;
-        if let (Err(error), Some(code)) = (act.result, error_code)
-            && let Some(details) = act.facts.jail_violation(error, code, act.request.as_str())
-        {
-            let result = RecordResult { ok: false, exit_code: None, duration_ms: 0, error_code: Some(code.into()) };
-            written &= self.parts.journal.write(act.chat, None, "JAIL_VIOLATION", details, result);
-        }
-        let result =
-            RecordResult { ok, exit_code, duration_ms: act.duration_ms, error_code: error_code.map(Into::into) };
-        let subject = act.facts.subject();
-        let recorded =
-            self.parts.journal.append(act.chat, Some(act.request.as_str()), act.facts.op, act.facts.details, result);
-        written &= recorded.is_some();
-        self.parts.board.act(ActivityRow {
-            number: 0,
-            at_ms: self.parts.clock.wall().0,
-            session_id: act.chat.map(|chat| chat.as_str().to_owned()),
-            operation: act.facts.op.to_owned(),
-            subject,
-            ok,
-            error_code: error_code.map(str::to_owned),
-            duration_ms: act.duration_ms,
-            why: act.why,
-            seq: recorded.as_ref().map(|recorded| recorded.seq),
-            file: recorded.map(|recorded| recorded.file.to_string()),
-        });
-        written
-    }
-
     /// Records a request that the machine refused by itself: capability not granted, overloaded, bad payload.
     pub(crate) fn record_refusal(
         &self,
@@ -419,23 +415,12 @@ impl Dispatcher {
         op: &'static str,
         code: &'static str,
     ) -> bool {
-        let result = RecordResult { ok: false, exit_code: None, duration_ms: 0, error_code: Some(code.into()) };
-        let recorded = self.parts.journal.append(chat, Some(request.as_str()), op, serde_json::Map::new(), result);
-        let written = recorded.is_some();
-        self.parts.board.act(ActivityRow {
-            number: 0,
-            at_ms: self.parts.clock.wall().0,
-            session_id: chat.map(|chat| chat.as_str().to_owned()),
-            operation: op.to_owned(),
-            subject: String::new(),
-            ok: false,
-            error_code: Some(code.to_owned()),
-            duration_ms: 0,
-            why: None,
-            seq: recorded.as_ref().map(|recorded| recorded.seq),
-            file: recorded.map(|recorded| recorded.file.to_string()),
-        });
-        written
+        self.recorder.refusal(chat, request, op, code)
+    }
+
+    /// Returns what tells of each change of what may be done.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.parts.policy.changes()
     }
 }
 
@@ -446,15 +431,19 @@ struct Bound {
     folder: Option<DirectoryIdentity>,
 }
 
-/// What happened, for the log and the window.
-struct Act<'a> {
-    chat: Option<&'a SessionId>,
-    request: &'a RequestId,
+/// An answer that may have to stay here after all.
+struct Leaving {
+    leave: Leave,
+    chat: Option<SessionId>,
+    /// What is known of its operation before it runs.
     facts: Facts,
-    result: &'a Result<Outcome, OpError>,
-    error_code: Option<&'static str>,
-    duration_ms: u64,
-    why: Option<WhyView>,
+}
+
+impl Leaving {
+    /// Returns why the answer may not leave any more, if it may not.
+    fn check(&self, policy: &PolicyCell) -> Option<(OpError, Explanation)> {
+        self.leave.check(&policy.get()).err()
+    }
 }
 
 /// Makes a fault of our own into an answer. Without this nobody would answer the request, and its slot would stay taken.

@@ -86,7 +86,7 @@ fn sample(state: &PolicyState, name: &str, session: Option<&SessionId>) -> Optio
     let chat = || session.cloned().or_else(|| SessionId::parse("any").ok());
     Some(match name {
         "FILE_READ" => Operation::File(FileOp::Read { path: path(), form: ContentForm::Text, offset: 0, length: None }),
-        "FILE_READ_STUB" => Operation::File(FileOp::Stub { path: path() }),
+        "FILE_READ_STUB" => Operation::File(FileOp::Stub { path: path(), preview_bytes: 0 }),
         "FILE_WRITE" => Operation::File(FileOp::Write {
             path: path(),
             content: Vec::new(),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use drawbridge_core::SessionId;
 use drawbridge_policy::PolicyState;
+use tokio::sync::watch;
 
 /// Writes the state down, durably.
 pub(crate) type Persist = Box<dyn Fn(&PolicyState) -> Result<(), String> + Send + Sync>;
@@ -17,17 +18,24 @@ pub(crate) struct PolicyCell {
     /// Held while a change is made: one at a time, so that none is lost.
     stored: Mutex<PolicyState>,
     persist: Persist,
+    /// Told of each change, after it can be seen.
+    changes: watch::Sender<()>,
 }
 
 impl PolicyCell {
     /// Takes what is stored and what holds in this run.
     pub(crate) fn new(stored: PolicyState, now: PolicyState, persist: Persist) -> Self {
-        Self { now: RwLock::new(Arc::new(now)), stored: Mutex::new(stored), persist }
+        Self { now: RwLock::new(Arc::new(now)), stored: Mutex::new(stored), persist, changes: watch::Sender::new(()) }
     }
 
     /// Returns the state of this moment.
     pub(crate) fn get(&self) -> Arc<PolicyState> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns what tells of each change from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Changes the state: stores it first, then lets it be seen.
@@ -68,6 +76,7 @@ impl PolicyCell {
         *stored = store()?;
         let now = Arc::new(over(&stored));
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
+        self.changes.send_replace(());
         Ok(now)
     }
 
@@ -96,6 +105,7 @@ impl PolicyCell {
         next.keep_within_ceilings();
         let next = Arc::new(next);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = next.clone();
+        self.changes.send_replace(());
         next
     }
 

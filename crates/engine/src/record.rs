@@ -155,7 +155,7 @@ fn file(op: &FileOp) -> (Value, Option<String>) {
             json!({ "path": path, "recursive": recursive, "missing_ok": missing_ok })
         }
         FileOp::Move { src, dst, overwrite } => json!({ "src": src, "dst": dst, "overwrite": overwrite }),
-        FileOp::Stub { path } => json!({ "path": path, "mode": "stub" }),
+        FileOp::Stub { path, .. } => json!({ "path": path, "mode": "stub" }),
     };
     let path = match op {
         FileOp::Move { src, dst, .. } => format!("{src} -> {dst}"),

@@ -6,6 +6,7 @@
 mod command_rule;
 mod decision;
 mod grant;
+mod leave;
 mod permit;
 mod programs;
 mod rules;
@@ -15,6 +16,7 @@ mod words;
 pub use command_rule::{ANY_WORD, CommandRule, MAX_RULE_WORD_BYTES, MAX_RULE_WORDS, MAX_RULES, RuleFault, WordPattern};
 pub use decision::{Decision, Explanation, Rule, covered_by_chat_allowance, decide, decide_resolved};
 pub use grant::{Fingerprint, GrantClaims, GrantFault, GrantKey, directory_fingerprint};
+pub use leave::Leave;
 pub use permit::{Permit, Question, Verdict, authorize, authorize_resolved};
 pub use programs::{Programs, may_loosen};
 pub use rules::{

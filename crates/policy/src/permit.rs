@@ -182,6 +182,7 @@ pub fn authorize_resolved(
     session: Option<SessionId>,
     programs: Programs,
 ) -> Verdict {
+    let operation = lowered(state, operation);
     let explanation = decide_resolved(state, &operation, session.as_ref(), &programs);
     match (explanation.decision, operation.power()) {
         (Decision::Allow, _) => {
@@ -200,7 +201,17 @@ pub fn authorize_resolved(
     }
 }
 
-fn refusal(rule: &Rule, power: Power, operation: &Operation) -> OpError {
+/// Lowers what is asked for to what the person lets leave, so that a question and a permit name what would be done.
+fn lowered(state: &PolicyState, operation: Operation) -> Operation {
+    match operation {
+        Operation::File(FileOp::Stub { path, preview_bytes }) => {
+            Operation::File(FileOp::Stub { path, preview_bytes: preview_bytes.min(state.preview_bytes()) })
+        }
+        other => other,
+    }
+}
+
+pub(crate) fn refusal(rule: &Rule, power: Power, operation: &Operation) -> OpError {
     match rule {
         Rule::PrivacyOn => OpError::PrivacyMode { path: path_of(operation) },
         Rule::PrivacyOff => OpError::Unsupported {

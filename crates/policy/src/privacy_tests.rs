@@ -10,7 +10,7 @@ pub(super) fn content() -> Operation {
 }
 
 pub(super) fn stub() -> Operation {
-    Operation::File(FileOp::Stub { path: "/r/pay.csv".to_owned() })
+    Operation::File(FileOp::Stub { path: "/r/pay.csv".to_owned(), preview_bytes: 0 })
 }
 
 pub(super) fn turn() -> Operation {
@@ -27,7 +27,13 @@ pub(super) fn turn() -> Operation {
 
 pub(super) fn release() -> Operation {
     let (model, paths) = ("small:1b".to_owned(), vec!["/r/pay.csv".to_owned()]);
-    Operation::Model(ModelOp::Release(Release { model, answer: "5".to_owned(), paths }))
+    Operation::Model(ModelOp::Release(Release {
+        model,
+        answer: "5".to_owned(),
+        paths,
+        task: "add up".to_owned(),
+        context: None,
+    }))
 }
 
 /// Chat "c" is private, and everything that it can need is allowed.

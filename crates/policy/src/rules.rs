@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use drawbridge_core::hardware::DeviceId;
+use drawbridge_core::model::MAX_PREVIEW_BYTES;
 use drawbridge_core::{Power, PowerMode, SessionId};
 
 use crate::command_rule::CommandRule;
@@ -98,6 +99,8 @@ pub struct Ceilings {
     pub near_models: bool,
     /// Contents of files stay on this machine in every chat.
     pub private: bool,
+    /// No first bytes leave with the description of a private file.
+    pub no_preview: bool,
 }
 
 /// Names of apps that each list may hold.
@@ -161,6 +164,8 @@ pub struct Privacy {
     pub chats: BTreeMap<SessionId, bool>,
     /// The person reads what a model answers about private files before it leaves.
     pub review: bool,
+    /// So many first bytes may leave with the description of a private file, where they are asked for. They are content, so none by default.
+    pub preview_bytes: u16,
 }
 
 /// Which interface a model server speaks.
@@ -358,6 +363,12 @@ impl PolicyState {
             return true;
         }
         session.and_then(|session| self.privacy.chats.get(session)).copied().unwrap_or(self.privacy.all)
+    }
+
+    /// Returns how many first bytes may leave with the description of a private file.
+    #[must_use]
+    pub fn preview_bytes(&self) -> u16 {
+        if self.ceilings.no_preview { 0 } else { self.privacy.preview_bytes.min(MAX_PREVIEW_BYTES) }
     }
 
     /// Tells whether a power can lead to anything but a refusal, so that it may be offered to a peer.

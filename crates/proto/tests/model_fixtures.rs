@@ -43,7 +43,7 @@ fn turn(task: &str, stubs: &[&str], context: Option<&str>, sampling: Sampling, v
 }
 
 fn described() -> Operation {
-    Operation::File(FileOp::Stub { path: "data.csv".into() })
+    Operation::File(FileOp::Stub { path: "data.csv".into(), preview_bytes: 256 })
 }
 
 fn meanings() -> Vec<(&'static str, Operation)> {
@@ -103,6 +103,7 @@ fn answers() -> Vec<(&'static str, Outcome)> {
             mime_type: mime_type.map(str::to_owned),
             sha256: sha256.into(),
             stub_id: STUB.into(),
+            preview: Vec::new(),
         })
     };
     let (csv, none) = (

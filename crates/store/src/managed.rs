@@ -45,6 +45,8 @@ pub struct Managed {
     pub near_models: bool,
     /// Contents of files stay on this machine in every chat.
     pub private: bool,
+    /// No first bytes leave with the description of a private file.
+    pub no_preview: bool,
     /// Agents look for folders here alone, and no folder elsewhere is attached. Absolute.
     pub browse_roots: Option<Vec<PathBuf>>,
     /// `Some(false)`: the organisation brings updates.
@@ -170,6 +172,7 @@ impl Managed {
             own_clipboard: self.own_clipboard,
             near_models: self.near_models,
             private: self.private,
+            no_preview: self.no_preview,
         }
     }
 }

@@ -191,7 +191,7 @@ fn root_of(scene: &Scene) -> Result<&Root, OpError> {
 
 fn files(op: &FileOp, root: &Root) -> Result<Sighted, OpError> {
     let paths = match op {
-        FileOp::Read { path, .. } | FileOp::List { path, .. } | FileOp::Stub { path } => {
+        FileOp::Read { path, .. } | FileOp::List { path, .. } | FileOp::Stub { path, .. } => {
             vec![see(root, path, Last::Follow, Closely::Identity)?]
         }
         FileOp::Stat { path, follow_symlinks, .. } => {

@@ -6,7 +6,7 @@ use drawbridge_caps::Pieces;
 use drawbridge_core::model::{ModelAnswer, ModelOp, Release};
 use drawbridge_core::{OpError, Operation, SessionId};
 use drawbridge_os::root::Root;
-use drawbridge_policy::{Decision, Explanation, Permit, Rule, Verdict, authorize};
+use drawbridge_policy::{Decision, Explanation, Leave, Permit, Rule, Verdict, authorize};
 
 use super::Dispatcher;
 use crate::consent::{Asker, PROMPT_LIFE};
@@ -22,6 +22,9 @@ pub(super) struct Held {
     root: Option<Arc<Root>>,
     /// The files, as far as they are known.
     paths: Vec<String>,
+    /// What the model is asked and what else it is told, for the person to judge the answer by.
+    task: String,
+    context: Option<String>,
     asker: Asker,
     /// Its parts, of which those that came after the person began to want to read it first are still here.
     parts: Option<Pieces>,
@@ -35,7 +38,8 @@ impl Dispatcher {
         };
         let paths = self.parts.models.privacy.paths(session, &op.stubs).into_iter().flatten().collect();
         let (session, root) = (session.clone(), root.cloned());
-        Some(Held { session, root, paths, asker: Asker { patience: PATIENCE, ..asker }, parts: None })
+        let (task, context) = (op.task.clone(), op.context.clone());
+        Some(Held { session, root, paths, task, context, asker: Asker { patience: PATIENCE, ..asker }, parts: None })
     }
 
     /// Returns the way out for parts of the answer; none when it has to be whole before anything of it leaves. From the moment on in
@@ -47,22 +51,28 @@ impl Dispatcher {
         held.parts.clone()
     }
 
-    /// Decides whether an answer may leave, and asks the person where they want to read it first.
+    /// Decides whether an answer may leave, and asks the person where they want to read it first. Returns it with what must still hold
+    /// when it leaves, if anything must.
     ///
     /// # Errors
     /// Why it stays here, and what policy said of it.
-    pub(super) async fn release(&self, answer: ModelAnswer, held: Held) -> Result<ModelAnswer, (OpError, Explanation)> {
-        let release = Release { model: answer.model.clone(), answer: answer.content.clone(), paths: held.paths };
+    pub(super) async fn release(
+        &self,
+        answer: ModelAnswer,
+        held: Held,
+    ) -> Result<(ModelAnswer, Option<Leave>), (OpError, Explanation)> {
+        let Held { session, root, paths, task, context, asker, parts } = held;
+        let release = Release { model: answer.model.clone(), answer: answer.content.clone(), paths, task, context };
         let operation = Operation::Model(ModelOp::Release(release));
-        let permit = match authorize(&self.parts.policy.get(), operation, Some(held.session)) {
+        let permit = match authorize(&self.parts.policy.get(), operation, Some(session)) {
             Verdict::Allowed(permit) => permit,
             Verdict::Denied(error, explanation) => return Err((error, explanation)),
             Verdict::Ask(question) => {
                 let explanation = question.explanation().clone();
-                if !self.parts.desk.broker.has_room(&question, &held.asker) {
-                    return Err((nowhere_to_show_it(held.asker.max_open), explanation));
+                if !self.parts.desk.broker.has_room(&question, &asker) {
+                    return Err((nowhere_to_show_it(asker.max_open), explanation));
                 }
-                match self.parts.desk.ask(question, held.root.as_ref(), &held.asker).await {
+                match self.parts.desk.ask(question, root.as_ref(), &asker).await {
                     Ok(granted) => granted.permit,
                     Err(OpError::Declined { power }) => {
                         let no = Explanation::new(Decision::Deny, Rule::Answered { power });
@@ -73,13 +83,15 @@ impl Dispatcher {
             }
         };
         let explanation = permit.explanation().clone();
-        if let Err(error) = permit.confirm(&self.parts.policy.get()) {
-            return Err((error, explanation));
+        let permit = match permit.confirm(&self.parts.policy.get()) {
+            Ok(permit) => permit,
+            Err(error) => return Err((error, explanation)),
+        };
+        let leave = permit.leave();
+        if let Some(parts) = parts {
+            parts.let_go(leave.is_none()).await.map_err(|error| (error, explanation))?;
         }
-        match held.parts {
-            Some(parts) => parts.let_go().await.map(|()| answer).map_err(|error| (error, explanation)),
-            None => Ok(answer),
-        }
+        Ok((answer, leave))
     }
 }
 

@@ -88,6 +88,8 @@ pub struct Overlay {
     pub devices: Vec<DeviceMatch>,
     /// Contents of files stay on this machine in every chat that says nothing of its own.
     pub private: bool,
+    /// So many first bytes may leave with the description of a private file, if the person has not let more.
+    pub preview_bytes: u16,
     /// What an organisation has fixed; it stands above everything else.
     pub managed: Option<Managed>,
 }
@@ -108,6 +110,7 @@ impl Overlay {
             }
         }
         state.privacy.all |= self.private;
+        state.privacy.preview_bytes = state.privacy.preview_bytes.max(self.preview_bytes);
         if let Some(managed) = &self.managed {
             managed::limit(managed, &mut state);
         }
@@ -180,6 +183,7 @@ fn overlay(loaded: &Loaded, host: Host) -> Overlay {
             shell_network: config.shell.network,
             clipboard_foreign: None,
             private: config.privacy.all,
+            preview_bytes: config.privacy.preview_bytes,
             devices: config.hardware.share.clone(),
             managed: loaded.managed.clone(),
         },
@@ -197,6 +201,7 @@ fn overlay(loaded: &Loaded, host: Host) -> Overlay {
             shell_network: config.shell.network,
             clipboard_foreign: Some(config.enable_clipboard_read_foreign),
             private: config.privacy.all,
+            preview_bytes: config.privacy.preview_bytes,
             devices: config.hardware.share.clone(),
             managed: loaded.managed.clone(),
         },

@@ -1,30 +1,30 @@
 //! One connection, from HELLO to its end: the loop between the socket and the machine.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use drawbridge_caps::Pieces;
+use drawbridge_caps::{Hold, Pieces};
 use drawbridge_core::model::Piece;
 use drawbridge_core::{Limits, LinkId, Operation, RequestId};
-use drawbridge_proto::executor::codec::Reply;
 use drawbridge_proto::executor::dialer::Dialer;
 use drawbridge_proto::executor::machine::{
     Effect, End, Machine, MachineConfig, Negotiated, Note, Pace, Retry, Role, StatusFacts,
 };
 use futures_util::{Sink, StreamExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio_tungstenite::MaybeTlsStream;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_util::sync::CancellationToken;
 
 use super::farewell::farewell;
-use super::waiting::{Waiting, left_to_say};
+use super::waiting::{Due, Left, Outbox};
 use super::{LinkStatus, Order, Purpose, Shared, show, sleep_until};
 use crate::dial::Socket;
-use crate::dispatcher::Job;
+use crate::dispatcher::{Answer, Job, Kept, Stayed};
 use crate::screen::Offer;
 use crate::view::{LinkState, LinkView};
 
@@ -53,7 +53,7 @@ pub(super) struct Setup {
 /// here because what is offered has changed.
 pub(super) async fn serve(
     setup: Setup,
-    socket: Socket,
+    mut socket: Socket,
     stop: &CancellationToken,
     orders: &mut mpsc::Receiver<Order>,
     dialer: &mut Dialer,
@@ -79,14 +79,16 @@ pub(super) async fn serve(
     let machine = Machine::new(config, Box::new(|| uuid::Uuid::new_v4().to_string()));
     let (pieces_in, pieces) = mpsc::channel(PIECES_WAITING);
     let mut connection = Connection {
+        changes: setup.shared.dispatcher.changes(),
         pieces_in,
         pieces,
         setup,
         machine,
         offer,
-        socket,
-        out: VecDeque::new(),
+        out: Outbox::default(),
         flushing: false,
+        afloat: Vec::new(),
+        cut: false,
         close: None,
         closed_by_peer: false,
         tasks: JoinSet::new(),
@@ -95,7 +97,10 @@ pub(super) async fn serve(
         end: None,
         renew: false,
     };
-    let end = connection.run(stop, orders, dialer).await;
+    let end = connection.run(&mut socket, stop, orders, dialer).await;
+    if connection.cut {
+        cut_off(socket);
+    }
     connection.drain().await;
     (end, connection.renew)
 }
@@ -104,52 +109,73 @@ struct Connection {
     setup: Setup,
     machine: Machine,
     offer: Arc<Offer>,
-    socket: Socket,
+    /// Tells of changes of what may be done.
+    changes: watch::Receiver<()>,
     /// Frames that wait for the socket. Bounded: at most one reply for each slot, the machine's own few frames, and what the
     /// frames that were read are answered with ([`MOST_WAITING`]).
-    out: VecDeque<Waiting>,
+    out: Outbox,
     flushing: bool,
+    /// Answers that the socket has and the system may not have taken whole yet.
+    afloat: Vec<Kept>,
+    /// Nothing more leaves, not even what the socket holds: a part of it has to stay here by now.
+    cut: bool,
     close: Option<(u16, String)>,
     /// The peer's close frame was read: all that may follow is the answer to it.
     closed_by_peer: bool,
-    tasks: JoinSet<(RequestId, Option<Reply>)>,
+    tasks: JoinSet<(RequestId, Option<Answer>)>,
     /// Given to operations that answer in parts.
     pieces_in: mpsc::Sender<(RequestId, Piece)>,
     /// Parts of answers on their way out. Not taken while much waits for the socket already, so that whoever makes them waits as well.
     pieces: mpsc::Receiver<(RequestId, Piece)>,
-    running: BTreeMap<RequestId, CancellationToken>,
+    running: BTreeMap<RequestId, Running>,
     all: CancellationToken,
     end: Option<End>,
     /// What is offered has changed: close in order once nothing runs.
     renew: bool,
 }
 
+/// A request that has no answer yet.
+struct Running {
+    cancel: CancellationToken,
+    /// What parts of its answer may have to wait for.
+    hold: Hold,
+}
+
 /// What woke the loop.
 enum Woken {
     Frame(Option<Result<Message, WsError>>),
     Writable(Result<(), WsError>),
-    Done(RequestId, Option<Reply>),
+    Done(RequestId, Option<Answer>),
     Part(RequestId, Piece),
     Order(Order),
+    Changed,
     Tick,
     Stop,
 }
 
 impl Connection {
-    async fn run(&mut self, stop: &CancellationToken, orders: &mut mpsc::Receiver<Order>, dialer: &mut Dialer) -> End {
+    async fn run(
+        &mut self,
+        socket: &mut Socket,
+        stop: &CancellationToken,
+        orders: &mut mpsc::Receiver<Order>,
+        dialer: &mut Dialer,
+    ) -> End {
         let effects = self.machine.on_open(self.now(), self.wall());
         self.apply(effects, dialer);
         loop {
             if let Some(end) = self.end.take() {
-                self.finish().await;
+                if !self.cut {
+                    self.finish(socket).await;
+                }
                 return end;
             }
             if self.renew && self.running.is_empty() && self.out.is_empty() {
                 self.close = Some((1000, "offers changed".to_owned()));
-                self.finish().await;
+                self.finish(socket).await;
                 return End::Retry(renewal());
             }
-            let woken = self.wake(stop, orders).await;
+            let woken = self.wake(socket, stop, orders).await;
             let (now, wall) = (self.now(), self.wall());
             let effects = match woken {
                 Woken::Frame(Some(Ok(message))) => self.on_message(message),
@@ -179,6 +205,10 @@ impl Connection {
                     Vec::new()
                 }
                 Woken::Order(Order::Connect) => Vec::new(),
+                Woken::Changed => {
+                    self.cut_what_must_stay();
+                    Vec::new()
+                }
                 Woken::Tick => self.machine.on_tick(now, wall),
                 Woken::Stop => self.machine.on_stop(now),
             };
@@ -186,21 +216,26 @@ impl Connection {
         }
     }
 
-    async fn wake(&mut self, stop: &CancellationToken, orders: &mut mpsc::Receiver<Order>) -> Woken {
+    async fn wake(
+        &mut self,
+        socket: &mut Socket,
+        stop: &CancellationToken,
+        orders: &mut mpsc::Receiver<Order>,
+    ) -> Woken {
         let deadline = self.machine.deadline();
         // First, since a peer that never stops sending must not stop the clock.
         if !stop.is_cancelled() && deadline.is_some_and(|due| due <= self.now()) {
             return Woken::Tick;
         }
-        let writing = !self.out.is_empty() || self.flushing;
+        let writing = self.out.has_due() || self.flushing;
         let slots = usize::try_from(self.setup.shared.limits.max_concurrent).unwrap_or(usize::MAX);
         let reading = self.out.len() < slots.saturating_add(MOST_WAITING);
         // Reading and writing share the socket, so they are polled by hand in one future.
-        let (socket, out, flushing) = (&mut self.socket, &mut self.out, &mut self.flushing);
+        let (out, flushing, afloat) = (&mut self.out, &mut self.flushing, &mut self.afloat);
         let io = std::future::poll_fn(|cx| {
             use std::task::Poll;
             if writing {
-                match poll_write(socket, out, flushing, cx) {
+                match poll_write(socket, out, (flushing, afloat), cx) {
                     Poll::Ready(result) => return Poll::Ready(Woken::Writable(result)),
                     Poll::Pending => {}
                 }
@@ -226,6 +261,7 @@ impl Connection {
                 }
             },
             Some(order) = orders.recv() => Woken::Order(order),
+            Ok(()) = self.changes.changed() => Woken::Changed,
             Some((id, piece)) = self.pieces.recv(), if reading => Woken::Part(id, piece),
             woken = io => woken,
             () = sleep_until(deadline) => Woken::Tick,
@@ -263,42 +299,68 @@ impl Connection {
 
     /// A part of an answer is to go out. It has no other effect than frames.
     fn on_part(&mut self, id: &RequestId, piece: &Piece) {
+        let hold = self.running.get(id).map(|running| running.hold.clone());
         for effect in self.machine.on_piece(id, piece, self.wall()) {
             if let Effect::Send(text) = effect {
-                self.out.push_back(Waiting { message: Message::text(text), part_of: Some(id.clone()) });
+                self.out.push_part(Message::text(text), id.clone(), hold.clone());
             }
         }
     }
 
-    fn send(&mut self, message: Message) {
-        self.out.push_back(Waiting { message, part_of: None });
-    }
-
-    fn on_done(&mut self, id: &RequestId, reply: Option<Reply>) -> Vec<Effect> {
+    fn on_done(&mut self, id: &RequestId, answer: Option<Answer>) -> Vec<Effect> {
         self.running.remove(id);
         self.setup.status.active(self.now());
         self.count_running();
-        let Some(reply) = reply else { return Vec::new() };
+        self.out.drop_held(id);
+        let Some(Answer { reply, kept }) = answer else { return Vec::new() };
         self.setup.status.answered.fetch_add(1, Ordering::Relaxed);
         self.status_facts();
-        self.machine.on_reply(reply, self.now(), self.wall())
+        let Some((instead, kept)) = kept else { return self.machine.on_reply(reply, self.now(), self.wall()) };
+        let effects = self.machine.on_reply_or(reply, instead, self.now(), self.wall());
+        let mut others = Vec::with_capacity(effects.len());
+        for effect in effects {
+            match effect {
+                Effect::SendEither { frame, instead } => {
+                    let (message, instead) = (Message::text(frame), Message::text(instead));
+                    self.out.push_answer(message, id.clone(), instead, kept.clone());
+                }
+                other => others.push(other),
+            }
+        }
+        others
+    }
+
+    /// Ends the connection at once when it is sending what has to stay here by now. What the system has taken already cannot be called
+    /// back; of what it has not, nothing more leaves.
+    fn cut_what_must_stay(&mut self) {
+        if self.afloat.iter().all(Kept::may_leave) {
+            return;
+        }
+        for kept in self.afloat.drain(..).filter(|kept| !kept.may_leave()) {
+            kept.stays(Stayed::Rest);
+        }
+        self.cut = true;
+        self.renew = true;
+        self.end = Some(End::Retry(cut()));
     }
 
     fn apply(&mut self, effects: Vec<Effect>, dialer: &mut Dialer) {
         for effect in effects {
             match effect {
-                Effect::Send(text) => self.send(Message::text(text)),
+                Effect::Send(text) => self.out.push(Message::text(text)),
+                // An answer that may have to stay comes with who knows it, above.
+                Effect::SendEither { frame: _, instead } => self.out.push(Message::text(instead)),
                 Effect::Refused { id, op, code } => {
                     self.setup.shared.dispatcher.record_refusal(self.setup.chat(), &id, op, code.as_str());
                 }
                 Effect::Start { id, operation, limits } => self.start(id, operation, limits),
                 Effect::Abort(id) => {
-                    if let Some(cancel) = self.running.get(&id) {
-                        cancel.cancel();
+                    if let Some(running) = self.running.get(&id) {
+                        running.cancel.cancel();
                     }
                 }
                 Effect::Ready(negotiated) => self.ready(&negotiated, dialer),
-                Effect::WsPing => self.send(Message::Ping(Vec::new().into())),
+                Effect::WsPing => self.out.push(Message::Ping(Vec::new().into())),
                 Effect::Close { code, reason } => self.close = Some((code, reason)),
                 Effect::Ended(end) => self.end = Some(end),
                 Effect::Note(note) => log(&note),
@@ -308,7 +370,8 @@ impl Connection {
 
     fn start(&mut self, id: RequestId, operation: Operation, limits: Limits) {
         let cancel = self.all.child_token();
-        self.running.insert(id.clone(), cancel.clone());
+        let pieces = Pieces::new(id.clone(), self.pieces_in.clone());
+        self.running.insert(id.clone(), Running { cancel: cancel.clone(), hold: pieces.hold() });
         let now = self.now();
         self.setup.status.active(now);
         self.setup.status.last_request_ms.store(self.wall().0, Ordering::Relaxed);
@@ -325,7 +388,7 @@ impl Connection {
             root,
             offer: self.offer.clone(),
             limits,
-            pieces: Some(Pieces::new(id.clone(), self.pieces_in.clone())),
+            pieces: Some(pieces),
             queued: self.setup.status.queued.clone(),
             cancel,
         };
@@ -359,16 +422,25 @@ impl Connection {
     }
 
     /// Sends what is left and the close frame, within a short time. The peer may be gone: then nothing is lost.
-    async fn finish(&mut self) {
+    async fn finish(&mut self, socket: &mut Socket) {
         let (code, reason) = self.close.take().unwrap_or((1000, String::new()));
         self.all.cancel();
-        let mut left = left_to_say(&mut self.out, |id| self.running.contains_key(id));
-        let goodbye = farewell(&mut self.socket, &mut left, (code, reason), self.closed_by_peer);
+        let Left { mut messages, kept } = self.out.left_to_say(|id| self.running.contains_key(id));
+        self.afloat.extend(kept);
+        let goodbye = farewell(socket, &mut messages, (code, reason), self.closed_by_peer);
+        let goodbye = async {
+            tokio::select! {
+                biased;
+                () = until_one_must_stay(&mut self.changes, &self.afloat) => None,
+                said = goodbye => Some(said),
+            }
+        };
         // What is held down is not held for as long as a goodbye takes.
         let (said, ()) = tokio::join!(tokio::time::timeout(CLOSE_WAIT, goodbye), self.setup.let_go());
         match said {
-            Ok(Ok(())) => {}
-            Ok(Err(fault)) => tracing::debug!(%fault, "the connection was gone before its goodbye"),
+            Ok(None) => self.cut_what_must_stay(),
+            Ok(Some(Ok(()))) => {}
+            Ok(Some(Err(fault))) => tracing::debug!(%fault, "the connection was gone before its goodbye"),
             Err(_) => tracing::debug!("the peer did not answer the goodbye"),
         }
     }
@@ -420,19 +492,20 @@ impl Setup {
 /// Hands waiting frames to the socket and flushes. Ready when all are out, or with the fault.
 fn poll_write(
     socket: &mut Socket,
-    out: &mut VecDeque<Waiting>,
-    flushing: &mut bool,
+    out: &mut Outbox,
+    (flushing, afloat): (&mut bool, &mut Vec<Kept>),
     cx: &mut std::task::Context<'_>,
 ) -> std::task::Poll<Result<(), WsError>> {
     use std::task::Poll;
-    while !out.is_empty() {
+    while out.has_due() {
         match Pin::new(&mut *socket).poll_ready(cx) {
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault)),
             Poll::Pending => return Poll::Pending,
         }
-        if let Some(Waiting { message, .. }) = out.pop_front() {
+        if let Some(Due { message, kept }) = out.next() {
             *flushing = true;
+            afloat.extend(kept);
             if let Err(fault) = Pin::new(&mut *socket).start_send(message) {
                 return Poll::Ready(Err(fault));
             }
@@ -441,6 +514,7 @@ fn poll_write(
     match Pin::new(socket).poll_flush(cx) {
         Poll::Ready(Ok(())) => {
             *flushing = false;
+            afloat.clear();
             Poll::Ready(Ok(()))
         }
         Poll::Ready(Err(fault)) => Poll::Ready(Err(fault)),
@@ -460,6 +534,36 @@ fn log(note: &Note) {
         | Note::ClockJump { .. }
         | Note::HelloTrimmed { .. } => tracing::warn!(?note, "frame"),
         Note::ReplyWithoutRequest(_) => tracing::debug!(?note, "frame"),
+    }
+}
+
+/// Waits until one of these answers may not leave any more.
+async fn until_one_must_stay(changes: &mut watch::Receiver<()>, afloat: &[Kept]) {
+    while afloat.iter().all(Kept::may_leave) {
+        if changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// Drops a connection with everything that has not left yet, also what the system keeps for it.
+fn cut_off(mut socket: Socket) {
+    let stream = match socket.get_mut() {
+        MaybeTlsStream::Plain(stream) => Some(&*stream),
+        MaybeTlsStream::Rustls(stream) => Some(stream.get_ref().0),
+        _ => None,
+    };
+    if let Some(Err(fault)) = stream.map(tokio::net::TcpStream::set_zero_linger) {
+        tracing::warn!(%fault, "the system may send what it had taken of an answer that was cut off");
+    }
+}
+
+fn cut() -> Retry {
+    Retry {
+        close_code: None,
+        code: "cut",
+        reason: "an answer that was being sent has to stay on this computer by now".to_owned(),
+        ..renewal()
     }
 }
 

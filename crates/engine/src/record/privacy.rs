@@ -21,7 +21,12 @@ pub(super) fn release(op: &Release) -> Value {
 
 /// Returns what is known of a description only afterwards.
 pub(super) fn described(stub: &FileStub) -> Value {
-    json!({ "sha256": stub.sha256, "size_bytes": stub.size_bytes })
+    let mut told = json!({ "sha256": stub.sha256, "size_bytes": stub.size_bytes });
+    // How many bytes of the file left with it. As the protocol has it where none did.
+    if let (Some(told), false) = (told.as_object_mut(), stub.preview.is_empty()) {
+        told.insert("preview_bytes".to_owned(), stub.preview.len().into());
+    }
+    told
 }
 
 /// Returns what a record about private files is about; none for other records.
@@ -102,13 +107,14 @@ mod tests {
 
     #[test]
     fn a_description_is_told_by_its_digest() {
-        let mut facts = facts(&Operation::File(FileOp::Stub { path: "/r/pay.csv".to_owned() }), 30);
+        let mut facts = facts(&Operation::File(FileOp::Stub { path: "/r/pay.csv".to_owned(), preview_bytes: 9 }), 30);
         facts.complete(&Ok(Outcome::Stub(FileStub {
             path: "/r/pay.csv".to_owned(),
             size_bytes: 7,
             mime_type: None,
             sha256: "ab".repeat(32),
             stub_id: "stub_1".to_owned(),
+            preview: Vec::new(),
         })));
 
         assert_eq!(facts.op, "FILE_READ_STUB");
@@ -122,7 +128,8 @@ mod tests {
     #[test]
     fn neither_task_nor_answer_is_in_a_record_or_a_sentence() {
         let paths = vec!["/r/pay.csv".to_owned()];
-        let release = Release { model: "small:1b".to_owned(), answer: SECRET.to_owned(), paths };
+        let (answer, task, context) = (SECRET.to_owned(), SECRET.to_owned(), Some(SECRET.to_owned()));
+        let release = Release { model: "small:1b".to_owned(), answer, paths, task, context };
         for op in [ModelOp::Turn(asked()), ModelOp::Release(release)] {
             let operation = Operation::Model(op);
             let told = format!("{:?} {}", facts(&operation, 30), sentence(&operation));

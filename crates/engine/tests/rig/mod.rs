@@ -151,6 +151,7 @@ impl Rig {
                 shell_network: None,
                 clipboard_foreign: wish.clipboard_foreign,
                 private: false,
+                preview_bytes: 0,
                 devices: wish.devices,
                 managed: wish.managed.policy.clone(),
             },

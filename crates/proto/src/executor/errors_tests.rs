@@ -313,7 +313,7 @@ fn a_reading_that_privacy_holds_back_says_what_to_ask_for_instead() {
 
 #[test]
 fn an_error_about_a_description_names_the_request_as_it_was_sent() {
-    let op = Operation::File(FileOp::Stub { path: "x".into() });
+    let op = Operation::File(FileOp::Stub { path: "x".into(), preview_bytes: 0 });
     let details = error_details(&OpError::NotFound { path: "x".into() }, &ReplyContext::of(&op));
     assert_eq!(details, json!({"path": "x", "op": "FILE_READ"}));
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drawbridge_core::computer::ComputerOp;
+use drawbridge_core::model::MAX_PREVIEW_BYTES;
 use drawbridge_core::{
     BrowseOp, BrowsePlace, CommandLine, CommandOp, ContentForm, FileOp, OpError, Operation, PayloadFault, SessionId,
     SessionOp, ShellKind,
@@ -114,11 +115,15 @@ pub fn operation(kind: RequestKind, payload: Option<&str>) -> Result<Operation, 
 }
 
 fn file_read(request: FileRead) -> Result<FileOp, OpError> {
-    let FileRead { path, encoding, format, offset, length, mode, schema_preview_bytes: _ } = request;
+    let FileRead { path, encoding, format, offset, length, mode, schema_preview_bytes } = request;
     match mode.as_deref() {
         None | Some("content") => {}
-        // The preview would be content, and a description has no range and no encoding.
-        Some("stub") => return Ok(FileOp::Stub { path }),
+        // A description has no range and no encoding. The preview is content; what of it may leave is policy's.
+        Some("stub") => {
+            let most = u64::from(MAX_PREVIEW_BYTES);
+            let preview_bytes = u16::try_from(schema_preview_bytes.unwrap_or(0).min(most)).unwrap_or(MAX_PREVIEW_BYTES);
+            return Ok(FileOp::Stub { path, preview_bytes });
+        }
         // Answering what is not understood with content could leak what privacy mode holds back (spec 13).
         Some(_) => return Err(unsupported("FILE_READ.mode", "it is \"content\" or \"stub\"")),
     }

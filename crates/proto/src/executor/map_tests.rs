@@ -75,11 +75,21 @@ fn content_arrives_as_it_was_sent() {
 
 #[test]
 fn a_request_for_a_stub_is_never_answered_with_content() {
-    for payload in [
-        r#"{"path": "x", "mode": "stub"}"#,
-        r#"{"path": "x", "mode": "stub", "schema_preview_bytes": 256, "format": "bytes", "offset": 7, "length": 0}"#,
+    for (payload, wanted) in [
+        (r#"{"path": "x", "mode": "stub"}"#, 0),
+        (r#"{"path": "x", "mode": "stub", "schema_preview_bytes": 0}"#, 0),
+        (r#"{"path": "x", "mode": "stub", "schema_preview_bytes": 9}"#, 9),
+        (
+            r#"{"path": "x", "mode": "stub", "schema_preview_bytes": 256, "format": "bytes", "offset": 7, "length": 0}"#,
+            256,
+        ),
+        (r#"{"path": "x", "mode": "stub", "schema_preview_bytes": 18446744073709551615}"#, 256),
     ] {
-        assert!(matches!(file("FILE_READ", payload), FileOp::Stub { path } if path == "x"), "{payload}");
+        let op = file("FILE_READ", payload);
+        assert!(
+            matches!(&op, FileOp::Stub { path, preview_bytes } if path == "x" && *preview_bytes == wanted),
+            "{op:?}"
+        );
     }
     for mode in ["", "CONTENT", "Stub", "preview"] {
         let payload = format!(r#"{{"path": "x", "mode": "{mode}"}}"#);

@@ -31,6 +31,9 @@ pub(super) fn apply(managed: &Managed, config: &mut Config, origins: &mut BTreeM
     if managed.private {
         over.fix("privacy.all", &mut config.privacy.all, Some(&true));
     }
+    if managed.no_preview {
+        over.fix("privacy.preview_bytes", &mut config.privacy.preview_bytes, Some(&0));
+    }
     if managed.near_models {
         over.fix("models.far", &mut config.models.far, Some(&Vec::new()));
     }

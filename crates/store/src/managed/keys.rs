@@ -51,6 +51,7 @@ pub(super) const KEYS: &[Key<Managed>] = &[
     key!("clipboard.foreign", own_clipboard, |raw| one_of(raw, &[("off", true)])),
     key!("models.far", near_models, near),
     key!("privacy.all", private, private),
+    key!("privacy.preview_bytes", no_preview, no_preview),
     key!("browse.roots", browse_roots, |raw| folders(raw).map(Some)),
     key!("updates.enabled", updates_enabled, |raw| switch(raw).map(Some)),
     key!("updates.channel", update_channel, |raw| one_of(raw, CHANNELS).map(|name| Some(name.to_owned()))),
@@ -98,6 +99,16 @@ fn private(raw: &Raw) -> Result<bool, String> {
     match switch(raw)? {
         true => Ok(true),
         false => Err("must be true; leave it out to let the person choose".to_owned()),
+    }
+}
+
+/// The same for their first bytes.
+fn no_preview(raw: &Raw) -> Result<bool, String> {
+    match raw {
+        Raw::Whole(0) => Ok(true),
+        Raw::Whole(_) | Raw::Text(_) | Raw::Fraction(_) | Raw::Switch(_) | Raw::List(_) | Raw::Other => {
+            Err("must be 0; leave it out to let the person choose".to_owned())
+        }
     }
 }
 

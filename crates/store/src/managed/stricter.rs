@@ -26,6 +26,7 @@ impl Managed {
         both.own_clipboard |= newer.own_clipboard;
         both.near_models |= newer.near_models;
         both.private |= newer.private;
+        both.no_preview |= newer.no_preview;
         let pictures = &mut both.limits.max_screenshots_per_minute;
         *pictures = match (*pictures, newer.limits.max_screenshots_per_minute) {
             (Some(held), Some(new)) => Some(held.min(new)),

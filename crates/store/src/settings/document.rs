@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use drawbridge_core::hardware::DeviceId;
+use drawbridge_core::model::MAX_PREVIEW_BYTES;
 use drawbridge_core::{Power, PowerMode, SessionId};
 use drawbridge_policy::{
     ChatAllowance, CommandRule, Given, MAX_DEVICES, MAX_MODEL_SERVERS, MAX_RULES, ModelApi, ModelServer, Network,
@@ -53,6 +54,9 @@ struct Document {
     /// Answers about private files are read by the person first. Not written while they are not, as above.
     #[serde(default, skip_serializing_if = "is_off")]
     review_answers: bool,
+    /// So many first bytes may leave with the description of a private file. Not written while none may, as above.
+    #[serde(default, skip_serializing_if = "is_none")]
+    preview_bytes: u16,
     /// Servers of local models. Not written while there is none, as above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     model_servers: Vec<Server>,
@@ -97,6 +101,11 @@ impl Screen {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
 const fn is_off(switch: &bool) -> bool {
     !*switch
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_none(bytes: &u16) -> bool {
+    *bytes == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -245,6 +254,7 @@ pub(super) fn write(state: &PolicyState, account: &str, others: &Others) -> Resu
         clipboard_foreign: state.clipboard_foreign,
         private_all: state.privacy.all,
         review_answers: state.privacy.review,
+        preview_bytes: state.privacy.preview_bytes,
         model_servers: state.model_servers.iter().map(Server::of).collect(),
         devices: state.devices.iter().map(|(id, shared)| (id.as_str().to_owned(), Device::of(shared))).collect(),
         added_ports: state.added_ports.clone(),
@@ -333,16 +343,24 @@ pub(super) fn parse(bytes: &[u8], account: &str) -> Result<(PolicyState, Others)
     state.clipboard_foreign = document.clipboard_foreign;
     state.privacy.all = document.private_all;
     state.privacy.review = document.review_answers;
+    state.privacy.preview_bytes = preview(document.preview_bytes)?;
     state.model_servers = servers(document.model_servers)?;
     state.devices = devices(document.devices)?;
     state.added_ports = ports(document.added_ports)?;
     Ok((state, others))
 }
 
+fn preview(bytes: u16) -> Result<u16, String> {
+    if bytes > MAX_PREVIEW_BYTES {
+        return Err(format!("at most {MAX_PREVIEW_BYTES} first bytes of a private file may leave"));
+    }
+    Ok(bytes)
+}
+
 /// Version 1 had no rules, no modes for chats and no chosen folders, and did not say when a question was answered.
 fn from_version_1(value: &mut Value) -> Result<(), String> {
     let document = value.as_object_mut().ok_or("they are no object")?;
-    const LATER: [&str; 13] = [
+    const LATER: [&str; 14] = [
         "chat_modes",
         "command_rules",
         "rules_made",
@@ -353,6 +371,7 @@ fn from_version_1(value: &mut Value) -> Result<(), String> {
         "private",
         "private_all",
         "review_answers",
+        "preview_bytes",
         "model_servers",
         "devices",
         "added_ports",

@@ -5,12 +5,14 @@ use drawbridge_policy::{MAX_DEVICES, MAX_MODEL_SERVERS, ModelApi, ModelServer, S
 
 use super::*;
 
-const LATER: [&str; 6] = ["private", "private_all", "review_answers", "model_servers", "devices", "added_ports"];
+const LATER: [&str; 7] =
+    ["private", "private_all", "review_answers", "preview_bytes", "model_servers", "devices", "added_ports"];
 
 /// Sets everything that this file is about.
 pub(super) fn desk(state: &mut PolicyState) {
     state.privacy.all = true;
     state.privacy.review = true;
+    state.privacy.preview_bytes = 64;
     state.privacy.chats = BTreeMap::from([(chat("chat-1"), true), (chat("chat-2"), false)]);
     let server = |url: &str, api, far, parallel| ModelServer { url: url.to_owned(), api, far, parallel };
     state.model_servers = vec![
@@ -57,6 +59,9 @@ fn what_cannot_be_understood_makes_the_whole_file_worthless() {
         ("private_all", json!("all")),
         ("private_all", Value::Null),
         ("review_answers", json!(1)),
+        ("preview_bytes", json!(257)),
+        ("preview_bytes", json!(-1)),
+        ("preview_bytes", json!(true)),
         ("model_servers", server("http://127.0.0.1:1", "telepathy", 1)),
         ("model_servers", server("http://127.0.0.1:1", "auto", 0)),
         ("model_servers", server("http://127.0.0.1:1", "auto", 17)),

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use drawbridge_core::model::{FileStub, FinishReason, ModelAnswer, Piece};
 use drawbridge_core::{RequestId, WallMs};
 
@@ -127,16 +129,16 @@ impl std::fmt::Display for Seconds {
     }
 }
 
-/// The preview is content, so it is always empty.
+/// The preview is content: it holds what the person lets leave, which is nothing as long as they have not said so.
 pub(super) fn stub(stub: &FileStub) -> wire::FileStub {
-    let FileStub { path, size_bytes, mime_type, sha256, stub_id } = stub.clone();
+    let FileStub { path, size_bytes, mime_type, sha256, stub_id, preview } = stub.clone();
     wire::FileStub {
         mode: "stub".to_owned(),
         path,
         size_bytes,
         mime_type,
         sha256,
-        schema_preview: String::new(),
+        schema_preview: STANDARD.encode(preview),
         stub_id,
     }
 }

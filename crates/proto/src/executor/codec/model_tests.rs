@@ -167,12 +167,17 @@ fn a_description_shows_no_content() {
         mime_type: None,
         sha256: "a".repeat(64),
         stub_id: "stub_5b0c2f6e-1111-4222-8333-444455556666".into(),
+        preview: Vec::new(),
     };
     let wanted = json!({
         "mode": "stub", "path": "/w/data.csv", "size_bytes": 10_485_760, "mime_type": null, "sha256": "a".repeat(64),
         "schema_preview": "", "stub_id": "stub_5b0c2f6e-1111-4222-8333-444455556666",
     });
-    assert_eq!(payload_of(&Outcome::Stub(stub)), wanted);
+    assert_eq!(payload_of(&Outcome::Stub(stub.clone())), wanted);
+
+    let told = FileStub { preview: b"name,sum\n".to_vec(), ..stub };
+    assert!(!format!("{told:?}").contains("name,sum"));
+    assert_eq!(payload_of(&Outcome::Stub(told))["schema_preview"], "bmFtZSxzdW0K");
 }
 
 proptest! {

@@ -85,6 +85,13 @@ pub struct Negotiated {
 pub enum Effect {
     /// Send this text frame.
     Send(String),
+    /// Send one of two text frames, whichever may leave when their turn comes.
+    SendEither {
+        /// The answer.
+        frame: String,
+        /// What is said in its place when it may not leave any more.
+        instead: String,
+    },
     /// The machine itself refuses a request; the ERROR frame is the next `Send`. Write the audit record first.
     Refused {
         /// The request.
@@ -127,6 +134,9 @@ impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Send(text) => write!(f, "Send({} bytes)", text.len()),
+            Self::SendEither { frame, instead } => {
+                write!(f, "SendEither({} bytes, {} bytes)", frame.len(), instead.len())
+            }
             Self::Refused { id, op, code } => write!(f, "Refused({id}, {op}, {})", code.as_str()),
             Self::Start { id, operation, .. } => write!(f, "Start({id}, {operation:?})"),
             Self::Abort(id) => write!(f, "Abort({id})"),

@@ -138,6 +138,17 @@ impl Machine {
     /// An operation ended and its reply is encoded. Ignored when the request has its answer already.
     #[must_use]
     pub fn on_reply(&mut self, reply: Reply, now: Instant, wall: WallMs) -> Vec<Effect> {
+        self.answer(reply, None, now, wall)
+    }
+
+    /// The same with an answer that may have to stay here once its turn to be sent comes: then `instead` is sent, which answers the same
+    /// request.
+    #[must_use]
+    pub fn on_reply_or(&mut self, reply: Reply, instead: Reply, now: Instant, wall: WallMs) -> Vec<Effect> {
+        self.answer(reply, Some(instead), now, wall)
+    }
+
+    fn answer(&mut self, reply: Reply, instead: Option<Reply>, now: Instant, wall: WallMs) -> Vec<Effect> {
         let mut effects = self.look(now, wall);
         let State::Ready { negotiated, admitted, .. } = &mut self.state else { return effects };
         let full = admitted.is_full();
@@ -145,7 +156,11 @@ impl Machine {
             effects.push(Effect::Note(Note::ReplyWithoutRequest(reply.id().clone())));
             return effects;
         }
-        effects.push(Effect::Send(reply.into_frame(wall, &negotiated.version, admitted.free())));
+        let framed = |reply: Reply| reply.into_frame(wall, &negotiated.version, admitted.free());
+        effects.push(match instead {
+            Some(instead) => Effect::SendEither { frame: framed(reply), instead: framed(instead) },
+            None => Effect::Send(framed(reply)),
+        });
         if full {
             effects.push(self.status(now, wall));
         }

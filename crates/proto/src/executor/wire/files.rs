@@ -44,7 +44,7 @@ pub struct FileRead {
     /// `content` (default), or `stub` in privacy mode (spec 13).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// Privacy mode (spec 13): ignored, since a preview is content.
+    /// Privacy mode (spec 13): so many first bytes are wanted with a stub; default: none. As many are told as the person lets leave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_preview_bytes: Option<u64>,
 }
@@ -55,7 +55,7 @@ pub struct FileRead {
 pub enum FileContents {
     /// Content.
     Content(FileContent),
-    /// A stub (spec 13), never sent today.
+    /// A stub (spec 13).
     Stub(FileStub),
 }
 
@@ -88,7 +88,7 @@ pub struct FileStub {
     pub mime_type: Option<String>,
     /// Hex digest of its content.
     pub sha256: String,
-    /// Its first bytes in base64; we send none.
+    /// Its first bytes in base64, as many as the person lets leave; usually none.
     pub schema_preview: String,
     /// Names the stub.
     pub stub_id: String,
