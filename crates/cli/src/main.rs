@@ -14,6 +14,7 @@ mod devices;
 mod diagnostics;
 mod doctor;
 mod gpio;
+mod model_keys;
 mod models;
 mod out;
 mod packaging;

@@ -20,7 +20,7 @@ use crate::args::{AddArgs, ModelsVerb};
 use crate::coded::NO_ENGINE;
 use crate::place::{Place, Reach, odd_answer};
 use crate::running::not_running;
-use crate::{audit, configuration, out, signals, start, stopped};
+use crate::{audit, configuration, model_keys, out, signals, start, stopped};
 
 /// How often the answer to a try is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -33,6 +33,7 @@ pub(crate) async fn run(verb: Option<ModelsVerb>, json: bool) -> anyhow::Result<
         Some(ModelsVerb::Find { json: lines }) => find(json || lines).await,
         Some(ModelsVerb::Try { model, text }) => try_model(model, text).await,
         Some(ModelsVerb::Add(args)) => add(args).await,
+        Some(ModelsVerb::Key { url, stdin, forget }) => model_keys::run(url, stdin, forget).await,
         Some(ModelsVerb::Remove { url }) => remove(url).await,
     }
 }
@@ -50,6 +51,11 @@ async fn show(json: bool) -> anyhow::Result<u8> {
     let state = start::policy(&place, &loaded, &Settings::peek(&place.folders.state));
     let servers = configured_servers(&loaded.config, &state);
     if json {
+        let mut servers = serde_json::to_value(&servers)?;
+        // Whether there is a key stands among the secrets, which are not opened for a look.
+        for server in servers.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+            server.remove("has_key");
+        }
         out::line(&json!({ "running": false, "servers": servers, "uses": [] }).to_string())?;
     } else {
         out::line("not running, so no server is asked; these are configured:")?;
@@ -96,7 +102,8 @@ fn server_lines(server: &ModelServerView) -> String {
     };
     let far = if server.far { "  may be on another computer" } else { "" };
     let busy = if server.running > 0 { format!("  {} running", server.running) } else { String::new() };
-    let mut lines = vec![format!("{}{far}  {state}{busy}", escape_outside_text(&server.url))];
+    let key = if server.has_key { "  a key is set" } else { "" };
+    let mut lines = vec![format!("{}{far}{key}  {state}{busy}", escape_outside_text(&server.url))];
     lines.extend(server.models.iter().map(model_line));
     lines.join("\n")
 }
@@ -105,6 +112,7 @@ fn model_line(model: &ModelView) -> String {
     let size = model.size_bytes.map(|bytes| format!("  {}", size(bytes))).unwrap_or_default();
     let context = model.context_tokens.map(|tokens| format!("  reads {tokens} tokens")).unwrap_or_default();
     let taken = match (model.elsewhere, model.offered) {
+        _ if model.missing => "  (listed, and the server said that it does not have it)",
         (true, true) => "  (runs on another computer)",
         (true, false) => "  (runs on another computer; not asked until its server is added with --far)",
         (false, false) => "  (a server above has one of this name)",
@@ -228,7 +236,7 @@ async fn add(args: AddArgs) -> anyhow::Result<u8> {
             if args.far && !args.yes && !meant()? {
                 bail!("nothing was added");
             }
-            add_stored(&place, &owner, &args)?;
+            add_stored(&place, owner, &args).await?;
         }
     }
     Ok(0)
@@ -251,33 +259,43 @@ async fn remove(url: String) -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     match place.reach().await? {
         Reach::Running(mut client) => drop(client.send(&Command::RemoveModelServer { url }).await?),
-        Reach::Stopped(owner) => remove_stored(&place, &owner, &url)?,
+        Reach::Stopped(owner) => remove_stored(&place, owner, &url).await?,
     }
     Ok(0)
 }
 
 /// Changes the stored settings. The owner of the folder is who may.
-fn add_stored(place: &Place, _owner: &Owner, args: &AddArgs) -> anyhow::Result<()> {
+async fn add_stored(place: &Place, owner: Owner, args: &AddArgs) -> anyhow::Result<()> {
     let loaded = configuration::load(place, FlagOverrides::default())?;
     let (settings, mut state) = stopped::settings(place);
     let ceilings = loaded.managed.as_ref().map(Managed::ceilings).unwrap_or_default();
     let server = checked_server(&args.url, args.api.name(), args.far, args.parallel, &ceilings)?;
     add_server(&mut state, server.clone())?;
+    // The key first: a server that is added without it would only refuse.
+    let key = args.key_stdin.then(|| model_keys::ask(true, &server)).transpose()?;
+    let (is_set, mut owner) = (key.is_some(), owner);
+    if is_set {
+        owner = model_keys::store(place, owner, server.url.clone(), key).await?;
+    }
     settings.save(&state)?;
-    note(place, "model_server", json!({ "url": server.url, "far": server.far }));
+    drop(owner);
+    note(place, "model_server", json!({ "url": server.url, "far": server.far, "key": is_set }));
     Ok(())
 }
 
-fn remove_stored(place: &Place, _owner: &Owner, url: &str) -> anyhow::Result<()> {
+async fn remove_stored(place: &Place, owner: Owner, url: &str) -> anyhow::Result<()> {
     let loaded = configuration::load(place, FlagOverrides::default())?;
     let (settings, mut state) = stopped::settings(place);
     let removed = remove_server(&mut state, url, &ConfiguredModels::of(&loaded.config))?;
     settings.save(&state)?;
-    note(place, "model_server_removed", removed.into());
+    note(place, "model_server_removed", removed.clone().into());
+    if let Err(fault) = model_keys::store(place, owner, removed, None).await {
+        out::complain(&format!("the server was removed; if a key was set for it, that is still kept: {fault}"));
+    }
     Ok(())
 }
 
-fn note(place: &Place, what: &str, detail: Value) {
+pub(crate) fn note(place: &Place, what: &str, detail: Value) {
     audit::note(place, None, "POLICY_CHANGED", [(what.to_owned(), detail)].into_iter().collect());
 }
 

@@ -169,3 +169,93 @@ async fn the_environment_names_the_first_server_and_the_file_further_ones() {
     // The power is a flag of that start alone, so the check-up asks nobody.
     assert!(!String::from_utf8_lossy(&output.stdout).contains("local_model_server"));
 }
+
+const KEY: &str = "sk-KEY-marker-77d0";
+
+/// Runs the program with this on its standard input.
+async fn told(rig: &Rig, words: &[&str], input: &str) -> std::process::Output {
+    let mut child = rig.command(words).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // It may end without reading it.
+    let _ = stdin.write_all(input.as_bytes()).await;
+    drop(stdin);
+    within(child.wait_with_output()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_goes_from_standard_input_to_its_server_and_into_nothing_that_can_be_read() {
+    let script = Script { key: Some(KEY.to_owned()), ..Script::openai().with_models(&["a:1b"]) };
+    let server = ModelServer::start(script).await.unwrap();
+    let url = server.url();
+    let rig = Rig::signed_in().await;
+    rig.configure("ollama_url = \"http://127.0.0.1:1\"");
+    let mut printed = Vec::new();
+    let refused = [
+        (&["models", "key", &url, "--stdin"][..], KEY, "Add it first"),
+        (&["models", "add", &url, "--key-stdin"], "sk two words", "blanks"),
+        (&["models", "add", &url, "--key-stdin"], "", "no key"),
+        (&["models", "add", "http://192.0.2.1:1", "--far", "--yes", "--key-stdin"], KEY, "https"),
+    ];
+    for (words, input, why) in refused {
+        let output = told(&rig, words, input).await;
+        assert!(output.status.code() == Some(1) && said(&output).contains(why), "{words:?}: {}", said(&output));
+        printed.extend(output.stderr);
+    }
+    assert_eq!(only(&rig.expect(3, &["models", "--json"]).await)["servers"].as_array().unwrap().len(), 1, "none was added");
+
+    let added = told(&rig, &["models", "add", &url, "--key-stdin"], &format!("{KEY}\n")).await;
+    assert_eq!(added.status.code(), Some(0), "{}", said(&added));
+    let changed = told(&rig, &["models", "key", &url, "--stdin"], "sk-another").await;
+    assert_eq!(changed.status.code(), Some(0), "{}", said(&changed));
+    let started = rig.start(&["--enable-local-llm"]).await;
+    let wrong = rig.expect(0, &["models"]).await;
+    assert!(wrong.contains("a key is set") && wrong.contains("refused the key"), "{wrong}");
+    let in_window = told(&rig, &["models", "key", &url, "--stdin"], KEY).await;
+    assert!(in_window.status.code() == Some(1) && said(&in_window).contains("window"), "{}", said(&in_window));
+    assert_eq!(started.stop().await, Some(0));
+
+    assert_eq!(told(&rig, &["models", "key", &url, "--stdin"], KEY).await.status.code(), Some(0));
+    let started = rig.start(&["--enable-local-llm"]).await;
+    let words = rig.expect(0, &["models"]).await;
+    assert!(words.contains("a:1b") && !words.contains("refused"), "{words}");
+    rig.expect(0, &["models", "try", "a:1b", "hello"]).await;
+    let bearer = format!("Bearer {KEY}");
+    assert!(server.requests().iter().all(|asked| asked.authorization.as_ref() == Some(&bearer)));
+    let picture = rig.expect(0, &["models", "--json"]).await;
+    assert_eq!(only(&picture)["servers"][1]["has_key"], json!(true));
+
+    // Taking back only narrows, so the command line may, also while the engine runs.
+    rig.expect(0, &["models", "key", &url, "--forget"]).await;
+    let without = rig.expect(0, &["models"]).await;
+    assert!(without.contains("wants a key") && !without.contains("a key is set"), "{without}");
+    assert_eq!(started.stop().await, Some(0));
+    for output in [&added, &changed, &in_window] {
+        printed.extend([output.stdout.as_slice(), output.stderr.as_slice()].concat());
+    }
+    printed.extend([wrong, words, picture, without].concat().into_bytes());
+    rig.assert_nothing_in_clear(&[KEY, "sk-another", "sk two words"], &printed);
+    assert!(rig.audit().iter().any(|record| record["details"]["model_key"] == json!({ "url": url, "set": true })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_removed_takes_its_key_along() {
+    let script = Script { key: Some(KEY.to_owned()), ..Script::openai().with_models(&["a:1b"]) };
+    let server = ModelServer::start(script).await.unwrap();
+    let url = server.url();
+    let rig = Rig::signed_in().await;
+    rig.configure("ollama_url = \"http://127.0.0.1:1\"");
+    for running in [false, true] {
+        assert_eq!(told(&rig, &["models", "add", &url, "--key-stdin"], KEY).await.status.code(), Some(0));
+        let started = if running { Some(rig.start(&["--enable-local-llm"]).await) } else { None };
+        rig.expect(0, &["models", "remove", &url]).await;
+        if let Some(started) = started {
+            assert_eq!(started.stop().await, Some(0));
+        }
+        rig.expect(0, &["models", "add", &url]).await;
+        let started = rig.start(&["--enable-local-llm"]).await;
+        let words = rig.expect(0, &["models"]).await;
+        assert!(words.contains("wants a key") && !words.contains("a key is set"), "{running}: {words}");
+        assert_eq!(started.stop().await, Some(0));
+        rig.expect(0, &["models", "remove", &url]).await;
+    }
+}

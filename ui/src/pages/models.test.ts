@@ -12,9 +12,9 @@ import Powers from './Powers.svelte';
 
 const power = (mode: string, more: Partial<PowerView> = {}): PowerView => ({ power: 'local_model', mode, locked_by: null, built: true, running: 0, ...more });
 const server = (url: string, more: Partial<ModelServerView> = {}): ModelServerView => ({
-  url, api: 'ollama', name: null, from_config: false, far: false, parallel: 1, answers: true, trouble: null, models: [], running: 0, ...more,
+  url, api: 'ollama', name: null, from_config: false, far: false, parallel: 1, answers: true, trouble: null, models: [], running: 0, has_key: false, ...more,
 });
-const model = (name: string, offered = true, elsewhere = false) => ({ name, size_bytes: null, context_tokens: null, elsewhere, offered });
+const model = (name: string, offered = true, elsewhere = false) => ({ name, size_bytes: null, context_tokens: null, elsewhere, missing: false, offered });
 const near = server('http://127.0.0.1:11434', { name: 'Ollama', models: [model('llama'), model('qwen')] });
 const shown = (mode: string, more: Partial<ModelsView> = {}, rest: Partial<Snapshot> = {}): Snapshot => ({
   ...snapshot, chats: snapshot.chats, powers: [power(mode)], models: { servers: [near], uses: [], private_all: false, review: false, ...more }, ...rest,
@@ -96,6 +96,67 @@ it('adds a server of another computer only after saying that prompts would leave
   await fireEvent.click(button('Let prompts leave'));
   await settle();
   expect(sent).toEqual([{ command: 'add_model_server', url: 'https://box.example', api: 'auto', far: true, parallel: 1 }]);
+});
+
+it('hands a key over once, shows only that there is one, and can forget it', async () => {
+  const page = render(Models, { shown: shown('allowed', { servers: [server('http://127.0.0.1:8000', { trouble: 'It wants a key.', answers: false })] }) });
+  await fireEvent.click(button(/^Set an API key/));
+  await settle();
+  const field = screen.getByLabelText<HTMLInputElement>('API key');
+  expect([field.type, document.activeElement, button('Save the key').disabled]).toEqual(['password', field, true]);
+  await type('API key', 'sk-abc');
+  await fireEvent.click(button('Save the key'));
+  await settle();
+  expect(sent).toEqual([{ command: 'set_model_key', url: 'http://127.0.0.1:8000', key: 'sk-abc' }]);
+  expect(document.body.innerHTML).not.toContain('sk-abc');
+  expect(screen.queryByLabelText('API key')).toBeNull();
+  expect(document.activeElement).toBe(button(/^Set an API key/));
+
+  await page.rerender({ shown: shown('allowed', { servers: [server('http://127.0.0.1:8000', { has_key: true })] }) });
+  expect(screen.getByText('A key is set')).toBeTruthy();
+  await fireEvent.click(button(/^Change the API key/));
+  expect(screen.getByLabelText<HTMLInputElement>('New API key').value).toBe('');
+  await fireEvent.click(button('Forget the key'));
+  await settle();
+  expect(sent.at(-1)).toEqual({ command: 'set_model_key', url: 'http://127.0.0.1:8000', key: null });
+});
+
+it('says why a key was refused, and keeps the field for the next try', async () => {
+  answer = () => Promise.reject({ code: 'bad_key', message: 'x' });
+  render(Models, { shown: shown('allowed') });
+  await fireEvent.click(button(/^Set an API key/));
+  await settle();
+  await type('API key', 'sk two');
+  await fireEvent.click(button('Save the key'));
+  await settle();
+  expect(screen.getByRole('alert').textContent).toContain('no API key');
+  expect(document.activeElement).toBe(screen.getByLabelText('API key'));
+});
+
+it('adds a server with its key, and none with a key that would go out in the clear', async () => {
+  render(Models, { shown: shown('allowed') });
+  await openForm();
+  await type('Address', 'http://box.example:8000');
+  await type('API key, if the server wants one', 'sk-abc');
+  await fireEvent.click(button('Add'));
+  await settle();
+  expect([sent, screen.getByRole('alert').textContent]).toEqual([[], expect.stringContaining('https')]);
+
+  await type('Address', 'localhost:8000');
+  await fireEvent.click(button('Add'));
+  await settle();
+  expect(sent).toEqual([
+    { command: 'add_model_server', url: 'http://localhost:8000', api: 'auto', far: false, parallel: 1 },
+    { command: 'set_model_key', url: 'http://localhost:8000', key: 'sk-abc' },
+  ]);
+  expect(document.body.innerHTML).not.toContain('sk-abc');
+});
+
+it('says of a model that is listed and not there that it is missing', () => {
+  const servers = [server('http://x', { models: [model('llama'), { ...model('old', false), missing: true }] })];
+  render(Models, { shown: shown('allowed', { servers }) });
+  expect(screen.getByText('Listed, but not there')).toBeTruthy();
+  expect(screen.queryByText('Answered by another server')).toBeNull();
 });
 
 it('asks before adding what only the engine knows to be elsewhere', async () => {

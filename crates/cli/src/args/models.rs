@@ -19,7 +19,19 @@ pub(crate) enum ModelsVerb {
     },
     /// Lets a server be asked. Not while Drawbridge runs: its window adds them
     Add(AddArgs),
-    /// Takes a server back
+    /// Sets the API key of a server, from standard input or asked for without showing it, or forgets it. Setting not while Drawbridge
+    /// runs: its window does
+    Key {
+        /// The server's address
+        url: String,
+        /// Takes the key from standard input
+        #[arg(long, conflicts_with = "forget")]
+        stdin: bool,
+        /// Forgets the key
+        #[arg(long)]
+        forget: bool,
+    },
+    /// Takes a server back, and forgets its key
     Remove {
         /// Its address
         url: String,
@@ -40,6 +52,9 @@ pub(crate) struct AddArgs {
     /// It may be on another computer: everything that a model is to read goes there
     #[arg(long)]
     pub(crate) far: bool,
+    /// Take the API key of the server from standard input. It is kept with the other secrets and sent to this address alone
+    #[arg(long)]
+    pub(crate) key_stdin: bool,
     /// Do not ask about --far
     #[arg(long, requires = "far")]
     pub(crate) yes: bool,
