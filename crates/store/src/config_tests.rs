@@ -402,6 +402,26 @@ fn a_value_of_a_wrong_type_or_out_of_range_is_told_with_its_line() {
 }
 
 #[test]
+fn an_entry_that_names_no_device_is_named_with_what_is_wrong_with_it() {
+    for (entry, why) in [
+        ("\"usb:2341\"", "\"usb:2341\" is none: a USB device is usb: and two ids"),
+        ("\"usb:2341:43\"", "usb:2341:0043"),
+        ("\"usb:2341:0043:1\"", "\"usb:2341:0043:1\" is none"),
+        ("\"gpio:\"", "\"gpio:\" is none: a GPIO chip is gpio: and its name"),
+        ("\"ttyUSB0\"", "\"ttyUSB0\" is none: a device is a whole path"),
+        ("\"/dev/tty USB0\"", "is none"),
+        ("\"\"", "\"\" is none"),
+        ("7", "entry 2 is no such text"),
+    ] {
+        let home = Home::with(&format!("[hardware]\nshare = [\"/dev/ttyS0\", {entry}]\n"));
+        let error = home.alone().unwrap_err();
+        let ConfigError::FileValue { why: told, key, .. } = &error else { panic!("{entry}: {error}") };
+        assert!(told.contains(why) && told.starts_with("must "), "{entry}: {told}");
+        assert_eq!(key, "hardware.share");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_toml_is_told_with_its_line_and_without_its_text() {
     for text in [
         "\nproxy.url = \"http://zoe:pa55word",

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use drawbridge_core::PowerMode;
 use drawbridge_core::model::MAX_PREVIEW_BYTES;
+use drawbridge_core::{PowerMode, escape_outside_text};
 use drawbridge_policy::{MAX_DEVICES, MAX_MODEL_SERVERS, Network, ShellMode};
 
 use super::{Config, DeviceMatch};
@@ -253,24 +253,35 @@ fn devices(raw: &Raw) -> Result<Vec<DeviceMatch>, String> {
     if list.len() > MAX_DEVICES {
         return Err(format!("must name {MAX_DEVICES} devices at most"));
     }
-    list.iter().map(|one| word(one).ok().as_deref().and_then(device).ok_or_else(wanted)).collect()
+    let entry = |(at, one): (usize, &Raw)| match text(one) {
+        Ok(text) => device(&text)
+            .map_err(|why| format!("must name devices, and {} is none: {why}", quoted(&escape_outside_text(&text)))),
+        Err(_) => Err(format!("{}; entry {} is no such text", wanted(), at + 1)),
+    };
+    list.iter().enumerate().map(entry).collect()
 }
 
-fn device(text: &str) -> Option<DeviceMatch> {
-    let hex = |text: &str| {
+/// Takes one entry, or says what is wrong with it.
+fn device(text: &str) -> Result<DeviceMatch, &'static str> {
+    const USB: &str = "a USB device is usb: and two ids of four hexadecimal digits each, such as usb:2341:0043";
+    const CHIP: &str = "a GPIO chip is gpio: and its name, such as gpio:gpiochip0";
+    const OTHER: &str = "a device is a whole path or a COM port, or begins with usb: or gpio:";
+    let id = |text: &str| {
         let digits = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         u16::from_str_radix(text, 16).ok().filter(|_| digits)
     };
     if let Some(ids) = text.strip_prefix("usb:") {
-        let (vendor, product) = ids.split_once(':')?;
-        return Some(DeviceMatch::Usb { vendor: hex(vendor)?, product: hex(product)? });
+        let (vendor, product) = ids.split_once(':').ok_or(USB)?;
+        return Ok(DeviceMatch::Usb { vendor: id(vendor).ok_or(USB)?, product: id(product).ok_or(USB)? });
     }
     if let Some(chip) = text.strip_prefix("gpio:") {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        return (!chip.is_empty() && chip.bytes().all(plain)).then(|| DeviceMatch::Gpio(chip.to_owned()));
+        let named = !chip.is_empty() && chip.bytes().all(plain);
+        return if named { Ok(DeviceMatch::Gpio(chip.to_owned())) } else { Err(CHIP) };
     }
     let numbered = text.strip_prefix("COM").is_some_and(|number| number.parse::<u16>().is_ok());
-    (numbered || Path::new(text).is_absolute()).then(|| DeviceMatch::Port(text.to_owned()))
+    let port = numbered || Path::new(text).is_absolute();
+    if port && !text.contains(char::is_whitespace) { Ok(DeviceMatch::Port(text.to_owned())) } else { Err(OTHER) }
 }
 
 pub(crate) fn folders(raw: &Raw) -> Result<Vec<PathBuf>, String> {
