@@ -14,7 +14,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drawbridge_core::hardware::{Device, DeviceId, HardwareAct};
-use drawbridge_core::{Clock, LinkId, OpError, Operation, Outcome, PayloadFault, Power, escape_outside_text};
+use drawbridge_core::{
+    Clock, LinkId, OpError, Operation, Outcome, PayloadFault, Power, SystemClock, escape_outside_text,
+};
 use drawbridge_os::hardware::gpio::GpioChips;
 use drawbridge_os::hardware::serial::SerialPorts;
 use drawbridge_os::hardware::usb::UsbDevices;
@@ -79,6 +81,19 @@ pub struct Held {
     pub how: String,
 }
 
+impl From<System> for Hardware {
+    /// These devices, on the system's clock.
+    fn from(system: System) -> Self {
+        Self::with(Arc::new(SystemClock), system)
+    }
+}
+
+impl fmt::Debug for Hardware {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hardware(..)")
+    }
+}
+
 impl Hardware {
     /// Makes the capability for this machine's devices. Opens nothing and looks at nothing yet.
     #[must_use]
@@ -132,6 +147,12 @@ impl Hardware {
     #[must_use]
     pub fn held(&self) -> Vec<Held> {
         self.holding.held()
+    }
+
+    /// Tells whether a holder has something open, or is opening it.
+    #[must_use]
+    pub fn holds(&self, holder: LinkId) -> bool {
+        self.holding.holds(holder)
     }
 
     /// Closes what a device has open: it is no longer shared. Blocks, a moment.

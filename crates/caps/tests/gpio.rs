@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use desk::{Desk, fault};
 use drawbridge_core::DeviceFault::{Absent, Busy, NotOpen, Unplugged, Unsupported};
-use drawbridge_core::hardware::{Bias, DeviceId, Edge, GpioAct, HardwareAct, HardwareOutcome, LineEvent};
+use drawbridge_core::hardware::{Bias, DeviceId, Edge, GpioAct, HardwareAct, HardwareOutcome, LineEvent, LineEvents};
 use drawbridge_core::{LinkId, OpError, Outcome};
 use drawbridge_os::hardware::gpio::recorded::Recorded;
 use drawbridge_os::hardware::gpio::{GpioChip, GpioChips as _};
@@ -23,6 +23,7 @@ fn board() -> (Recorded, Desk, DeviceId) {
         label: Some("pinctrl-bcm2711".to_owned()),
         parent: "fe200000.gpio".to_owned(),
         lines: 100,
+        names: vec![(4, "RELAY".to_owned())],
         denied: None,
     });
     let name = board.list().remove(0).id;
@@ -52,11 +53,17 @@ fn level(result: Result<Outcome, OpError>) -> bool {
     }
 }
 
-fn events(result: Result<Outcome, OpError>) -> Vec<LineEvent> {
+fn changes(result: Result<Outcome, OpError>) -> LineEvents {
     match result.unwrap() {
         Outcome::Hardware(HardwareOutcome::Events(events)) => events,
         _ => panic!("something else came"),
     }
+}
+
+fn events(result: Result<Outcome, OpError>) -> Vec<LineEvent> {
+    let LineEvents { events, lost } = changes(result);
+    assert_eq!(lost, 0);
+    events
 }
 
 async fn watched(board: &Recorded, line: u32) {
@@ -192,6 +199,26 @@ async fn a_watch_ends_with_enough_changes() {
     assert_eq!(events(told), [event(true, 5), event(false, 6), event(true, 9)]);
     assert_eq!(board.bias(CHIP, 2), Bias::PullUp);
     assert_eq!(desk.hardware.held(), []);
+}
+
+#[tokio::test]
+async fn changes_that_come_faster_than_they_are_kept_are_told_as_lost() {
+    let (board, desk, chip) = board();
+
+    let (told, ()) = tokio::join!(desk.run(&chip, watch(2, 1024, LONG)), async {
+        watched(&board, 2).await;
+        board.burst(CHIP, 2, 3000, Duration::from_millis(5));
+    });
+
+    let LineEvents { events, lost } = changes(told);
+    assert_eq!((events.len(), lost), (1024, 1976), "what is kept are the newest");
+    assert!(!events.last().unwrap().rising, "an even number of changes ends low");
+    // The next watch counts anew.
+    let (told, ()) = tokio::join!(desk.run(&chip, watch(2, 1, LONG)), async {
+        watched(&board, 2).await;
+        board.set(CHIP, 2, true, Duration::from_millis(1));
+    });
+    assert_eq!(changes(told).lost, 0);
 }
 
 #[tokio::test]

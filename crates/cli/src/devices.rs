@@ -57,14 +57,16 @@ async fn share(device: &str) -> anyhow::Result<u8> {
     let place = Place::from_env()?;
     match place.reach().await? {
         Reach::Running(mut client) => {
-            let id = find(&mut client, device).await?.id;
-            client.send(&Command::ShareDevice { id, shared: true }).await.map_err(in_window)?;
+            let row = find(&mut client, device).await?;
+            is_here(&row)?;
+            client.send(&Command::ShareDevice { id: row.id, shared: true }).await.map_err(in_window)?;
         }
         Reach::Stopped(owner) => {
             let configured = configured(&place)?;
             let (_, state) = stopped::settings(&place);
             let rows = rows_here(&state, &configured).await?;
             let row = one_of(&rows, device)?.clone();
+            is_here(&row)?;
             stopped::share_device(&place, &owner, &row)?;
         }
     }
@@ -134,6 +136,7 @@ impl Desk {
     pub(crate) async fn at(named: &Named, kind: DeviceKind) -> anyhow::Result<Self> {
         let mut client = connected().await?;
         let device = find(&mut client, &named.device).await?;
+        is_here(&device)?;
         if device.kind != kind.name() {
             bail!(
                 "{} is no {} device but a {} one",
@@ -143,6 +146,11 @@ impl Desk {
             );
         }
         Ok(Self { client, device, used: Instant::now() })
+    }
+
+    /// Returns what is known of it.
+    pub(crate) const fn device(&self) -> &DeviceView {
+        &self.device
     }
 
     /// Uses it. `within` is how long the act itself may take.
@@ -169,13 +177,23 @@ async fn connected() -> anyhow::Result<Client> {
     })
 }
 
-/// Finds a device, with another look when it is not in the list: it may have been plugged in this moment.
+/// Finds a device, with another look when it is not there: it may have been plugged in this moment.
 async fn find(client: &mut Client, named: &str) -> anyhow::Result<DeviceView> {
     let known = rows(client, false).await?;
-    if let Ok(row) = one_of(&known, named) {
+    if let Some(row) = one_of(&known, named).ok().filter(|row| row.present) {
         return Ok(row.clone());
     }
     one_of(&rows(client, true).await?, named).cloned()
+}
+
+/// Refuses an entry of the configuration that nothing here matches: there is nothing to use or to share.
+fn is_here(row: &DeviceView) -> anyhow::Result<()> {
+    match &row.entry {
+        Some(entry) if !row.present && *entry == row.id => {
+            bail!("{} is shared by the configuration, and no such device is here now; plug it in and try again", entry)
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 async fn rows(client: &mut Client, look: bool) -> anyhow::Result<Vec<DeviceView>> {
@@ -229,11 +247,12 @@ fn is_told_by(row: &DeviceView, named: &str) -> bool {
 fn in_words(row: &DeviceView) -> String {
     let shared = match (row.shared, row.from_config) {
         // Also what was not there yet: it is shared as soon as it comes.
-        (_, true) => "shared by the configuration",
+        (_, true) if row.present => "shared by the configuration",
+        (_, true) => "shared",
         (true, false) => "shared",
         (false, _) => "not shared",
     };
-    let away = if row.present { "" } else { ", not there" };
+    let away = if row.present { "" } else { ", not here now" };
     let held = row.held_by.as_ref().map(|by| {
         let how = row.how.as_deref().unwrap_or_default();
         format!(", open by {} ({})", escape_outside_text(by), escape_outside_text(how))
@@ -242,12 +261,18 @@ fn in_words(row: &DeviceView) -> String {
     let place = if row.place.is_empty() { row.added.as_ref().unwrap_or(&row.place) } else { &row.place };
     let words = [place, &row.description].map(|text| escape_outside_text(text));
     let words: Vec<String> = words.into_iter().filter(|text| !text.is_empty()).collect();
-    let head =
-        format!("{}  {shared}{away}{}  {}", escape_outside_text(&row.id), held.unwrap_or_default(), words.join("  "));
-    match &row.denied {
-        Some(why) => format!("{head}\n    {}", escape_outside_text(why)),
-        None => head,
-    }
+    let head = format!("{}  {shared}{away}{}", escape_outside_text(&row.id), held.unwrap_or_default());
+    let by_entry =
+        row.entry.as_ref().filter(|entry| !row.present && **entry != row.id && Some(*entry) != row.added.as_ref());
+    let head = [head].into_iter().chain(words).collect::<Vec<_>>().join("  ");
+    let lines: Vec<String> =
+        row.lines.iter().map(|line| format!("{} {}", line.number, escape_outside_text(&line.name))).collect();
+    let more = [
+        row.denied.as_deref().map(escape_outside_text),
+        by_entry.map(|entry| format!("by {} in config.toml", escape_outside_text(entry))),
+        (!lines.is_empty()).then(|| format!("lines with names: {}", lines.join(", "))),
+    ];
+    more.into_iter().flatten().fold(head, |told, more| format!("{told}\n    {more}"))
 }
 
 /// Reads a file that goes out to a device, up to a bound.
@@ -284,6 +309,8 @@ fn shown(named: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use drawbridge_engine::view::LineNameView;
+
     use super::*;
 
     fn row(id: &str, place: &str) -> DeviceView {
@@ -329,10 +356,22 @@ mod tests {
         let denied = DeviceView { denied: Some("join the group dialout".to_owned()), ..row("serial-2", "/dev/ttyS0") };
         assert_eq!(in_words(&denied), "serial-2  not shared  /dev/ttyS0\n    join the group dialout");
         let away = DeviceView { present: false, shared: true, from_config: true, ..row("usb-1", "") };
-        assert_eq!(in_words(&away), "usb-1  shared by the configuration, not there  ");
-        let never_seen = DeviceView { shared: false, ..away };
-        assert_eq!(in_words(&never_seen), "usb-1  shared by the configuration, not there  ");
+        assert_eq!(in_words(&away), "usb-1  shared, not here now");
+        let never_seen = DeviceView {
+            id: "usb:2341:0043".to_owned(),
+            entry: Some("usb:2341:0043".to_owned()),
+            shared: false,
+            ..away
+        };
+        assert_eq!(in_words(&never_seen), "usb:2341:0043  shared, not here now");
+        assert!(is_here(&never_seen).unwrap_err().to_string().contains("no such device is here now"));
+        let was_here = DeviceView { id: "usb-1".to_owned(), description: "Board".to_owned(), ..never_seen };
+        assert_eq!(in_words(&was_here), "usb-1  shared, not here now  Board\n    by usb:2341:0043 in config.toml");
+        is_here(&was_here).unwrap();
         let away = DeviceView { present: false, added: Some("/dev/ttyS9".to_owned()), ..row("serial-3", "") };
-        assert_eq!(in_words(&away), "serial-3  not shared, not there  /dev/ttyS9");
+        assert_eq!(in_words(&away), "serial-3  not shared, not here now  /dev/ttyS9");
+        let name = |number, name: &str| LineNameView { number, name: name.to_owned() };
+        let chip = DeviceView { lines: vec![name(4, "RELAY"), name(17, "DOOR")], ..row("gpio-1", "gpiochip0") };
+        assert_eq!(in_words(&chip), "gpio-1  not shared  gpiochip0\n    lines with names: 4 RELAY, 17 DOOR");
     }
 }

@@ -47,6 +47,7 @@ impl Desk {
             label: Some("pinctrl-bcm2711".to_owned()),
             parent: "fe200000.gpio".to_owned(),
             lines: 58,
+            names: vec![(4, "RELAY".to_owned()), (5, "LED".to_owned()), (6, "LED".to_owned())],
             denied: None,
         });
         let (config, state) = (rig.dir.path().join("config"), rig.state());
@@ -56,8 +57,9 @@ impl Desk {
         let folders = Folders { state: state.clone(), config, logs: state };
         let mut options = EngineOptions::from_config(&loaded, folders, Host::Headless);
         options.passphrase = Some(PASSPHRASE.into());
-        options.hardware =
-            Some(DeviceSystem { serial: serial::of_system(), usb: Arc::new(bus), gpio: Arc::new(board.clone()) });
+        options.hardware = Some(
+            DeviceSystem { serial: serial::of_system(), usb: Arc::new(bus), gpio: Arc::new(board.clone()) }.into(),
+        );
         let engine = Engine::start(options).await.unwrap();
         let mut pictures = engine.handle().subscribe();
         pictures.wait_for(|now| now.devices.devices.iter().filter(|row| row.shared).count() == 3).await.unwrap();

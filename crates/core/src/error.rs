@@ -102,6 +102,8 @@ pub enum DeviceFault {
     Timeout,
     /// It refused what was asked, as USB devices do by a stall.
     Refused,
+    /// It sent more than was asked for.
+    Overrun,
     /// The system cannot share devices of this kind.
     NoSystem,
     /// Anything else.
@@ -122,6 +124,7 @@ impl DeviceFault {
             Self::Unsupported => "unsupported",
             Self::Timeout => "timeout",
             Self::Refused => "refused",
+            Self::Overrun => "overrun",
             Self::NoSystem => "no_system",
             Self::Io => "io",
         }

@@ -10,7 +10,7 @@ mod serial;
 mod usb;
 
 pub use device::{Device, DeviceKind, DevicePlace};
-pub use gpio::{Bias, Edge, GpioAct, LineEvent};
+pub use gpio::{Bias, Edge, GpioAct, LineEvent, LineEvents};
 pub use id::{BadDeviceId, DeviceId};
 pub use op::{HardwareAct, HardwareOp, HardwareOutcome};
 pub use serial::{Flow, LineChange, LineStates, Parity, ReadEnd, SerialAct, SerialBytes, SerialRead, SerialSettings};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 pub(crate) use checks::{device_named, operation, unknown_device};
-pub(crate) use told::{fault, result};
+pub(crate) use told::{fault, recorded, result};
 
 /// Bytes that go out in one act, at most.
 pub const MAX_OUT_BYTES: usize = 64 * 1024;
@@ -227,6 +227,10 @@ pub enum DeviceResult {
     Events {
         /// They.
         events: Vec<LineEventView>,
+        /// So many more came before the last of them and were lost.
+        #[serde(default)]
+        #[ts(type = "number")]
+        lost: u64,
     },
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use drawbridge_core::hardware::{
-    Flow, HardwareAct, HardwareOutcome, LineEvent, Parity, ReadEnd, SerialAct, SerialBytes, SerialRead, SerialSettings,
+    Flow, HardwareAct, HardwareOutcome, LineEvent, LineEvents, Parity, ReadEnd, SerialAct, SerialBytes, SerialRead,
+    SerialSettings,
 };
 use drawbridge_core::{DeviceFault, OpError};
 
@@ -139,8 +140,8 @@ fn what_came_of_it_is_told_and_shows_no_bytes() {
     assert_eq!(serde_json::to_value(&told).unwrap(), wanted);
     assert!(!format!("{told:?}").contains("c2Vj"));
     let event = LineEvent { rising: true, at: Duration::from_micros(2500) };
-    let told = result(HardwareOutcome::Events(vec![event]));
-    assert_eq!(told, DeviceResult::Events { events: vec![LineEventView { rising: true, at_us: 2500 }] });
+    let told = result(HardwareOutcome::Events(LineEvents { events: vec![event], lost: 3 }));
+    assert_eq!(told, DeviceResult::Events { events: vec![LineEventView { rising: true, at_us: 2500 }], lost: 3 });
 }
 
 #[test]

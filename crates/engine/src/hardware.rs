@@ -4,13 +4,15 @@
 //! background: no HELLO waits for a look, and one that said less than what was found is said again.
 
 mod acts;
+mod holder;
 mod pace;
 mod rows;
 mod sharing;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,14 +28,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::board::Board;
 use crate::policy_cell::PolicyCell;
-use crate::view::DevicesView;
 
 use acts::Acts;
 pub(crate) use acts::Running;
 use pace::Pace;
 use rows::kind_of;
 pub use rows::{device_rows, label_of};
-use sharing::{in_hello, place_of};
+use sharing::{entry_for, in_hello, place_of};
 
 /// The holder that stands for the command line: no link has this number.
 pub(crate) const COMMAND_LINE: LinkId = LinkId::new(0);
@@ -70,6 +71,10 @@ pub(crate) struct Devices {
     /// The power was switched, or a HELLO wants to know.
     wake: Notify,
     acts: Arc<Acts>,
+    /// By which entry of the configuration a device came to be shared in this run.
+    entries: Mutex<BTreeMap<DeviceId, String>>,
+    /// What holders are called.
+    holders: Mutex<BTreeMap<LinkId, String>>,
     /// Something was open at the last round.
     was_open: AtomicBool,
     ended: CancellationToken,
@@ -96,6 +101,8 @@ impl Devices {
             differs: Notify::new(),
             wake: Notify::new(),
             acts: Arc::default(),
+            entries: Mutex::default(),
+            holders: Mutex::default(),
             was_open: AtomicBool::new(false),
             ended: CancellationToken::new(),
         })
@@ -176,6 +183,9 @@ impl Devices {
     /// Shares what the configuration names, for this run alone.
     fn share_what_is_configured(&self) {
         let state = self.policy.get();
+        let entry = |device: &Device| Some((device.id.clone(), entry_for(&self.configured, device)?));
+        let by_entry: Vec<(DeviceId, String)> = self.found().devices.iter().filter_map(entry).collect();
+        self.entries().extend(by_entry);
         let new: Vec<(DeviceId, SharedDevice)> = self
             .found()
             .devices
@@ -333,31 +343,16 @@ impl Devices {
         facts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 
-    /// Shows that something was closed by itself, since nobody used it for long.
-    pub(crate) fn round(&self) {
-        let open = !self.hardware.held().is_empty();
-        if self.was_open.swap(open, Ordering::Relaxed) || open {
-            self.board.touch();
-        }
-    }
-
-    /// Returns what the window shows.
-    pub(crate) fn view(&self) -> DevicesView {
-        let held = self.hardware.held();
-        let found = self.found();
-        let mut devices = device_rows(&found.devices, &self.policy.get(), &self.configured);
-        for row in &mut devices {
-            if let Some(held) = held.iter().find(|held| held.device.as_str() == row.id) {
-                let cli = held.holder == COMMAND_LINE;
-                row.held_by = Some(if cli { "cli".to_owned() } else { format!("link {}", held.holder) });
-                row.how = Some(held.how.clone());
-            }
-        }
-        DevicesView { devices, looked: found.looked }
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<DeviceId, String>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn holders(&self) -> MutexGuard<'_, BTreeMap<LinkId, String>> {
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn said(&self) -> MutexGuard<'_, Vec<Vec<HardwareDevice>>> {

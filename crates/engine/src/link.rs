@@ -22,6 +22,7 @@ use crate::account::{Account, AccountError, Bearer};
 use crate::board::Board;
 use crate::dial::{self, DialError, Socket};
 use crate::dispatcher::Dispatcher;
+use crate::hardware::Devices;
 use crate::journal::Journal;
 use crate::models::Models;
 use crate::screen::{Offer, Screen};
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) screen: Arc<Screen>,
     pub(crate) models: Arc<Models>,
+    pub(crate) devices: Arc<Devices>,
     pub(crate) journal: Arc<Journal>,
     pub(crate) board: Arc<Board>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -289,6 +291,7 @@ impl Link {
         }
         let chat = self.chat();
         self.shared.journal.ws_connected(chat.as_ref(), &self.url());
+        let holder = self.shared.devices.holder(link, chat.as_ref().map_or("control", SessionId::as_str));
         let (end, renewing) = connection::serve(
             connection::Setup {
                 link,
@@ -304,6 +307,7 @@ impl Link {
             dialer,
         )
         .await;
+        holder.end().await;
         if let End::Revoked(revoked) = &end {
             self.shared.journal.session_revoked(chat.as_ref(), revoked);
         }

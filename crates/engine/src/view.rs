@@ -21,7 +21,7 @@ pub use account::{
 };
 pub use activity::{ActivityFilter, ActivityRow, AuditView, RecordView, UndoView, VerifyView};
 pub use chats::{ChangeCounts, ChatModeView, ChatView};
-pub use devices::{DeviceView, DevicesView};
+pub use devices::{DeviceView, DevicesView, LineNameView};
 pub use models::{AskedFileView, ChatPrivacyView, ModelServerView, ModelUseView, ModelView, ModelsView, TrialView};
 pub use powers::{CeilingView, ExplainView, PowerView, RuleView, ShellCeilingView, ShellView, WhyView};
 pub use prompts::{DiffLine, DiffView, PromptAnswer, PromptDetail, PromptView};

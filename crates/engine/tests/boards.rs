@@ -53,14 +53,16 @@ impl Desk {
             label: Some("pinctrl-bcm2711".to_owned()),
             parent: "fe200000.gpio".to_owned(),
             lines: 58,
+            names: vec![(4, "RELAY".to_owned()), (5, "LED".to_owned()), (6, "LED".to_owned())],
             denied: None,
         });
         let mut wish = Wish::headless().with(Power::Hardware, PowerMode::Allowed);
         let of = |device: UsbDevice| DeviceMatch::Usb { vendor: device.vendor, product: device.product };
         let other = DeviceMatch::Usb { vendor: 0x0403, product: 0x6010 };
         wish.devices = vec![of(ftdi()), of(keyboard()), of(stick()), other, DeviceMatch::Gpio(CHIP.to_owned())];
-        wish.hardware =
-            Some(System { serial: serial::of_system(), usb: Arc::new(bus.clone()), gpio: Arc::new(board.clone()) });
+        wish.hardware = Some(
+            System { serial: serial::of_system(), usb: Arc::new(bus.clone()), gpio: Arc::new(board.clone()) }.into(),
+        );
         let rig = Rig::start(wish).await;
         rig.until(|now| now.devices.devices.iter().filter(|row| row.shared && row.present).count() == 5).await;
         Self { rig, bus, board }
@@ -200,7 +202,7 @@ async fn lines_are_read_driven_watched_and_let_go() {
         tokio::task::spawn_blocking(move || waits.wait_for_watch(CHIP, 5)).await.unwrap();
         board.set(CHIP, 5, true, Duration::from_micros(7));
     });
-    let DeviceResult::Events { events } = events.unwrap() else { panic!("no changes") };
+    let DeviceResult::Events { events, lost: 0 } = events.unwrap() else { panic!("no changes") };
     assert_eq!((events.len(), events[0].rising, events[0].at_us), (1, true, 7));
     desk.act(&device, DeviceAct::GpioRelease { line: 17 }).await.unwrap();
 
@@ -226,11 +228,10 @@ async fn so_many_devices_are_shared_and_no_more() {
         bus.plug(product_of(product), |_, _, _| panic!("it was asked"));
     }
     let mut wish = Wish::headless().with(Power::Hardware, PowerMode::Allowed).with_window();
-    wish.hardware = Some(System {
-        serial: serial::of_system(),
-        usb: Arc::new(bus),
-        gpio: Arc::new(gpio::recorded::Recorded::default()),
-    });
+    wish.hardware = Some(
+        System { serial: serial::of_system(), usb: Arc::new(bus), gpio: Arc::new(gpio::recorded::Recorded::default()) }
+            .into(),
+    );
     let rig = Rig::start(wish).await;
     rig.handle.send(Command::LookAtDevices).await.unwrap();
     let devices = rig.handle.snapshot().devices.devices.clone();
@@ -271,11 +272,14 @@ impl SerialPorts for Hanging {
 async fn a_driver_that_hangs_is_told_and_holds_up_neither_hello_nor_other_commands() {
     let (lets_go, hangs) = mpsc::channel();
     let mut wish = Wish::headless().with(Power::Hardware, PowerMode::Allowed);
-    wish.hardware = Some(System {
-        serial: Arc::new(Hanging(Mutex::new(hangs))),
-        usb: Arc::new(usb::recorded::Recorded::default()),
-        gpio: Arc::new(gpio::recorded::Recorded::default()),
-    });
+    wish.hardware = Some(
+        System {
+            serial: Arc::new(Hanging(Mutex::new(hangs))),
+            usb: Arc::new(usb::recorded::Recorded::default()),
+            gpio: Arc::new(gpio::recorded::Recorded::default()),
+        }
+        .into(),
+    );
     let mut rig = Rig::start(wish).await;
     let looks = tokio::spawn({
         let handle = rig.handle.clone();
@@ -316,11 +320,14 @@ async fn a_port_that_the_system_lists_is_shared_in_the_list_and_not_added() {
         denied: None,
     };
     let mut wish = Wish::headless().with_window();
-    wish.hardware = Some(System {
-        serial: Arc::new(Listed(vec![listed])),
-        usb: Arc::new(usb::recorded::Recorded::default()),
-        gpio: Arc::new(gpio::recorded::Recorded::default()),
-    });
+    wish.hardware = Some(
+        System {
+            serial: Arc::new(Listed(vec![listed])),
+            usb: Arc::new(usb::recorded::Recorded::default()),
+            gpio: Arc::new(gpio::recorded::Recorded::default()),
+        }
+        .into(),
+    );
     let rig = Rig::start(wish).await;
 
     let refused = rig.handle.send(Command::AddPort { path: port.clone() }).await.unwrap_err();

@@ -12,7 +12,7 @@ use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
     AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AskedFileView, AuditView, CeilingView,
     ChangeCounts, ChatModeView, ChatPrivacyView, ChatView, DeviceView, DevicesView, DiffLine, DiffView, ExplainView,
-    GateKind, GateView, LinkState, LinkView, ManagedView, MissingView, ModelServerView, ModelUseView, ModelView,
+    GateKind, GateView, LineNameView, LinkState, LinkView, ManagedView, MissingView, ModelServerView, ModelUseView, ModelView,
     ModelsView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView,
     ScreenUseView, ScreenView, SecretsView, ShellCeilingView, ShellView, Snapshot, TrayState, TrialView, UndoView,
     VerifyView, WhyView,
@@ -79,6 +79,7 @@ fn the_pages_types_are_those_of_the_engine() {
         AskedFileView,
         DevicesView,
         DeviceView,
+        LineNameView,
         DeviceAct,
         DeviceResult,
         UsbView,

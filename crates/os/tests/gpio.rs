@@ -24,6 +24,7 @@ fn chip(name: &str, label: &str, parent: &str) -> GpioChip {
         label: Some(label.to_owned()).filter(|label| !label.is_empty()),
         parent: parent.to_owned(),
         lines: 8,
+        names: Vec::new(),
         denied: None,
     }
 }
@@ -81,7 +82,7 @@ fn a_chip_that_this_user_may_not_open_is_seen_and_says_what_gives_it() {
     let listed = board.list();
 
     assert_eq!((listed[0].id.as_str(), &listed[0].denied), ("gpio-fe200000.gpio", &denied));
-    assert_eq!(listed[0].place, DevicePlace::Gpio { chip: "gpiochip0".to_owned(), lines: 0 });
+    assert_eq!(listed[0].place, DevicePlace::Gpio { chip: "gpiochip0".to_owned(), lines: 0, names: Vec::new() });
     assert_eq!(board.find(&listed[0].id).unwrap_err().fault, Denied);
 }
 
@@ -155,8 +156,11 @@ mod simulated {
                 .map_err(|fault| fault.to_string())
                 .and_then(|()| wrote(bank.join("num_lines"), "4"))
                 .and_then(|()| wrote(bank.join("label"), label))
+                .and_then(|()| fs::create_dir(bank.join("line2")).map_err(|fault| fault.to_string()))
+                .and_then(|()| wrote(bank.join("line2/name"), "DOOR"))
                 .and_then(|()| wrote(config.join("live"), "1"));
             if let Err(fault) = made {
+                let _ = fs::remove_dir(bank.join("line2"));
                 let _ = fs::remove_dir(&bank);
                 let _ = fs::remove_dir(&config);
                 return Err(fault);
@@ -186,6 +190,7 @@ mod simulated {
     impl Drop for Simulated {
         fn drop(&mut self) {
             let _ = fs::write(self.config.join("live"), "0");
+            let _ = fs::remove_dir(self.config.join("bank/line2"));
             let _ = fs::remove_dir(self.config.join("bank"));
             let _ = fs::remove_dir(&self.config);
         }
@@ -203,6 +208,7 @@ mod simulated {
         let (system, chip) = (gpio::of_system(), sim.chip.clone());
         assert_eq!((chip.label.as_deref(), chip.lines, &chip.denied), (Some("drawbridge-sim"), 4, &None));
         assert!(system.list().iter().any(|one| one.description == "drawbridge-sim"));
+        assert_eq!(chip.names, [(2, "DOOR".to_owned())]);
 
         sim.pull(0, "pull-up");
         assert_eq!(system.read(&chip, 0, Bias::AsIs), Ok(true));

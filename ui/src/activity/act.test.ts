@@ -63,3 +63,15 @@ it('says that something there is protected, where the rules had allowed it', () 
   expect(reason(off)).toContain('switched off');
   expect(failure(act('CLIPBOARD_READ', '', { ok: false, error_code: 'CLIPBOARD_CONCEALED', why: allowed }))).toContain('agents may not read');
 });
+
+it('has words of its own for each thing that can be wrong with a device', () => {
+  const codes = ['ABSENT', 'UNPLUGGED', 'BUSY', 'DENIED', 'NOT_OPEN', 'ALREADY_OPEN', 'UNSUPPORTED', 'TIMEOUT', 'REFUSED', 'OVERRUN', 'NO_SYSTEM', 'FAILED', 'ACT_ENDED'].map((code) => `DEVICE_${code}`);
+  const told = (code: string) => failure(act('HARDWARE_SERIAL_OPEN', 'Board', { ok: false, error_code: code }));
+  for (const of of ['en', 'de'] as const) {
+    chooseLanguage(of, 'en');
+    expect(new Set(codes.map(told)).size).toBe(codes.length);
+    for (const code of codes) expect(told(code)).not.toContain(code);
+  }
+  chooseLanguage('en', 'en');
+  expect(told('DEVICE_BUSY')).toBe('Not done: it is held by another program or another chat.');
+});

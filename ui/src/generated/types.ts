@@ -914,7 +914,11 @@ private_all: boolean,
 /**
  * The person reads what a model answers about private files before it leaves.
  */
-review: boolean, };
+review: boolean, 
+/**
+ * So many first bytes may leave with the description of a private file.
+ */
+preview_bytes: number, };
 
 export type ModelServerView = { 
 /**
@@ -1140,6 +1144,16 @@ entry: string | null,
  * Lines of a GPIO chip that have names.
  */
 lines: Array<LineNameView>, };
+
+export type LineNameView = { 
+/**
+ * Its number on the chip.
+ */
+number: number, 
+/**
+ * What the board calls it, safe to show.
+ */
+name: string, };
 
 export type DeviceAct = { "act": "serial_open", 
 /**
@@ -1575,7 +1589,11 @@ on: boolean | null, } | { "command": "set_privacy_review",
 /**
  * They do.
  */
-on: boolean, } | { "command": "look_at_devices" } | { "command": "share_device", 
+on: boolean, } | { "command": "set_privacy_preview", 
+/**
+ * So many.
+ */
+bytes: number, } | { "command": "look_at_devices" } | { "command": "share_device", 
 /**
  * Its name.
  */

@@ -3,6 +3,7 @@ import { fireEvent, render, screen, within } from '@testing-library/svelte';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ChatView, Command, DeviceView, PowerView, Snapshot } from '../generated/types';
 import { view } from '../lib/state.svelte';
+import { chooseLanguage } from '../lib/text';
 import { snapshot } from '../../dev/snapshot';
 import Chats from './Chats.svelte';
 import Devices from './Devices.svelte';
@@ -10,7 +11,7 @@ import Powers from './Powers.svelte';
 
 const power = (name: string, mode: string): PowerView => ({ power: name, mode, locked_by: null, built: true, running: 0 });
 const device = (id: string, more: Partial<DeviceView> = {}): DeviceView => ({
-  id, kind: 'serial', place: `/dev/${id}`, description: `Port ${id}`, present: true, shared: false, from_config: false, added: null, denied: null, held_by: null, how: null, ...more,
+  id, kind: 'serial', place: `/dev/${id}`, description: `Port ${id}`, present: true, shared: false, from_config: false, added: null, denied: null, held_by: null, how: null, entry: null, lines: [], ...more,
 });
 const shown = (mode: string, devices: DeviceView[], looked = true): Snapshot => ({ ...snapshot, powers: [power('hardware', mode)], devices: { devices, looked } });
 
@@ -64,8 +65,25 @@ it('tells who has a device open and how, who is away and who may not be opened',
   expect(row('cli').textContent).toContain('9600 baud, 8N1');
   expect(row('chat').textContent).toContain('In use by the chat in Quarterly report');
   expect(row('gone').textContent).toContain('In use by chat c-gone');
-  expect(row('away').textContent).toContain('Away');
+  expect(row('away').textContent).toContain('Not here now');
   expect(row('denied').textContent).toContain('You cannot open it. Join the group dialout.');
+});
+
+it('tells of an entry of the configuration that nothing here matches, and only once somebody has looked', async () => {
+  const entry = device('usb:2341:0043', { kind: 'usb', place: '', description: '', present: false, from_config: true, entry: 'usb:2341:0043' });
+  const page = render(Devices, { shown: shown('allowed', [entry]) });
+  expect(box(/usb:2341:0043/).disabled).toBe(true);
+  expect(row('usb:2341:0043').textContent?.replace(/\s+/g, ' ')).toContain('Shared Not here now Shared by the configuration');
+  await page.rerender({ shown: shown('off', [entry], false) });
+  expect(row('usb:2341:0043').textContent).not.toContain('Not here now');
+});
+
+it('names a port that was added by its path, in the language of the page, and lines by what the board calls them', () => {
+  chooseLanguage('de', 'en');
+  render(Devices, { shown: shown('allowed', [device('a', { description: '', place: '/dev/pts/7', added: '/dev/pts/7' }), device('chip', { kind: 'gpio', lines: [{ number: 4, name: 'RELAY' }, { number: 17, name: 'DOOR' }] })]) });
+  chooseLanguage('en', 'en');
+  expect(row('a').querySelector('strong')?.textContent).toBe('Serieller Anschluss /dev/pts/7');
+  expect(row('chip').textContent).toContain('4 RELAY, 17 DOOR');
 });
 
 it('groups by kind, and tells of guarded USB devices only where there is USB', async () => {

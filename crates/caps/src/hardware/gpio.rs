@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use drawbridge_core::hardware::{Bias, Device, DeviceId, Edge, GpioAct, HardwareOutcome, LineEvent};
+use drawbridge_core::hardware::{Bias, Device, DeviceId, Edge, GpioAct, HardwareOutcome, LineEvents};
 use drawbridge_core::{DeviceFault, LinkId, OpError};
 use drawbridge_os::hardware::gpio::{DrivenLine, GpioChip, GpioChips};
 use drawbridge_os::hardware::{HardwareFault, Stop};
@@ -206,7 +206,7 @@ impl OpenChip {
         self.lock().driven.remove(&line).map(|_| HardwareOutcome::Done).ok_or_else(not_driven)
     }
 
-    fn watch(&self, system: &dyn GpioChips, watch: &Watch, stop: &Stop) -> Result<Vec<LineEvent>, HardwareFault> {
+    fn watch(&self, system: &dyn GpioChips, watch: &Watch, stop: &Stop) -> Result<LineEvents, HardwareFault> {
         if self.lock().driven.contains_key(&watch.line) {
             return Err(driven_here(watch.line, "watch"));
         }
@@ -221,7 +221,7 @@ impl OpenChip {
                 None => {}
             }
         }
-        Ok(events)
+        Ok(LineEvents { events, lost: line.lost() })
     }
 }
 

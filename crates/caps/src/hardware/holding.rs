@@ -144,6 +144,11 @@ impl Holding {
         .collect()
     }
 
+    /// Tells whether a holder has something open, or is opening it.
+    pub(super) fn holds(&self, holder: LinkId) -> bool {
+        self.0.lock().open.values().any(|entry| entry.holder == holder)
+    }
+
     /// Closes a device, whoever has it. Blocks, a moment.
     pub(super) fn close(&self, device: &DeviceId) {
         self.close_where(|name, _| name == device);

@@ -260,6 +260,7 @@ pub(crate) enum GpioVerb {
         pull: Pull,
     },
     /// Drives a line; it is held until `release`, until the chip is taken back, or until the engine ends
+    #[command(allow_missing_positional = true)]
     Write {
         #[command(flatten)]
         line: Line,
@@ -297,11 +298,12 @@ pub(crate) enum GpioVerb {
 /// A line of a chip.
 #[derive(Debug, Args)]
 pub(crate) struct Line {
-    #[command(flatten)]
-    pub(crate) named: Named,
-    /// Its number on the chip
+    /// The chip, as `devices` shows it; with the line behind a colon, as in gpiochip0:RELAY
+    #[arg(value_name = "ID")]
+    pub(crate) chip: String,
+    /// Its number on the chip, or its name if the board gives it one of its own
     #[arg(value_name = "LINE")]
-    pub(crate) number: u32,
+    pub(crate) line: Option<String>,
 }
 
 /// How an input is pulled.

@@ -84,5 +84,7 @@ pub enum DevicePlace {
         chip: String,
         /// Number of lines.
         lines: u32,
+        /// Lines that the board gives a name, by their numbers. Several may have one name. Not yet safe to show.
+        names: Vec<(u32, String)>,
     },
 }

@@ -77,6 +77,15 @@ pub enum Edge {
     Both,
 }
 
+/// Changes of a line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LineEvents {
+    /// They, oldest first.
+    pub events: Vec<LineEvent>,
+    /// So many more came before the last of them and were lost, since they came faster than anybody took them.
+    pub lost: u64,
+}
+
 /// A change of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineEvent {

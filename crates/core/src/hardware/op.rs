@@ -1,6 +1,6 @@
 //! Something to do with a device, and what came of it. What belongs to one kind alone is in the file of that kind.
 
-use super::{DeviceId, GpioAct, LineEvent, LineStates, SerialAct, SerialBytes, UsbAct, UsbDescription};
+use super::{DeviceId, GpioAct, LineEvents, LineStates, SerialAct, SerialBytes, UsbAct, UsbDescription};
 
 /// Something to do with a device. Contents are never printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -72,6 +72,6 @@ pub enum HardwareOutcome {
         /// It is high.
         high: bool,
     },
-    /// Changes of a line, oldest first.
-    Events(Vec<LineEvent>),
+    /// Changes of a line.
+    Events(LineEvents),
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drawbridge_core::hardware::{HardwareOutcome, UsbDescription};
+use drawbridge_core::hardware::{HardwareOutcome, LineEvents, UsbDescription};
 use drawbridge_core::{DeviceFault, OpError, escape_outside_text};
 
 use super::{DeviceBytes, DeviceResult, LineEventView, UsbEndpointView, UsbInterfaceView, UsbView};
@@ -26,10 +26,10 @@ pub(crate) fn result(outcome: HardwareOutcome) -> DeviceResult {
         HardwareOutcome::Described(description) => DeviceResult::Described { usb: usb(description) },
         HardwareOutcome::Received(bytes) => DeviceResult::Received { data: DeviceBytes::of(&bytes) },
         HardwareOutcome::Level { high } => DeviceResult::Level { high },
-        HardwareOutcome::Events(events) => {
+        HardwareOutcome::Events(LineEvents { events, lost }) => {
             let at_us = |at: Duration| u64::try_from(at.as_micros()).unwrap_or(u64::MAX);
             let view = events.into_iter().map(|one| LineEventView { rising: one.rising, at_us: at_us(one.at) });
-            DeviceResult::Events { events: view.collect() }
+            DeviceResult::Events { events: view.collect(), lost }
         }
     }
 }
@@ -76,7 +76,7 @@ pub(crate) fn fault(error: &OpError) -> CommandError {
                 shown(device)
             ),
         ),
-        OpError::Device { fault, .. } => of_device(device_code(*fault)),
+        OpError::Device { fault, .. } => of_device(codes(*fault).0),
         OpError::PowerOff { .. } => CommandError::new(
             "power_off",
             "The power over devices is switched off. Switch it on in the window, or start with --enable-hardware.",
@@ -135,18 +135,30 @@ pub(crate) fn fault(error: &OpError) -> CommandError {
     }
 }
 
-const fn device_code(fault: DeviceFault) -> &'static str {
+/// Returns the code under which the audit log and the window know why an act failed; none where the protocol's own says it.
+///
+/// To a platform all of them are one internal error; a person wants to know which.
+pub(crate) const fn recorded(error: &OpError) -> Option<&'static str> {
+    if let OpError::Device { fault, .. } = error {
+        return Some(codes(*fault).1);
+    }
+    if matches!(error, OpError::Cancelled) { Some("DEVICE_ACT_ENDED") } else { None }
+}
+
+/// The code of a fault on the control socket, and the one in the audit log.
+const fn codes(fault: DeviceFault) -> (&'static str, &'static str) {
     match fault {
-        DeviceFault::Absent => "device_absent",
-        DeviceFault::Unplugged => "device_unplugged",
-        DeviceFault::Busy => "device_busy",
-        DeviceFault::Denied => "device_denied",
-        DeviceFault::NotOpen => "device_not_open",
-        DeviceFault::AlreadyOpen => "device_already_open",
-        DeviceFault::Unsupported => "device_unsupported",
-        DeviceFault::Timeout => "device_timeout",
-        DeviceFault::Refused => "device_refused",
-        DeviceFault::NoSystem => "device_no_system",
-        DeviceFault::Io => "device_failed",
+        DeviceFault::Absent => ("device_absent", "DEVICE_ABSENT"),
+        DeviceFault::Unplugged => ("device_unplugged", "DEVICE_UNPLUGGED"),
+        DeviceFault::Busy => ("device_busy", "DEVICE_BUSY"),
+        DeviceFault::Denied => ("device_denied", "DEVICE_DENIED"),
+        DeviceFault::NotOpen => ("device_not_open", "DEVICE_NOT_OPEN"),
+        DeviceFault::AlreadyOpen => ("device_already_open", "DEVICE_ALREADY_OPEN"),
+        DeviceFault::Unsupported => ("device_unsupported", "DEVICE_UNSUPPORTED"),
+        DeviceFault::Timeout => ("device_timeout", "DEVICE_TIMEOUT"),
+        DeviceFault::Refused => ("device_refused", "DEVICE_REFUSED"),
+        DeviceFault::Overrun => ("device_overrun", "DEVICE_OVERRUN"),
+        DeviceFault::NoSystem => ("device_no_system", "DEVICE_NO_SYSTEM"),
+        DeviceFault::Io => ("device_failed", "DEVICE_FAILED"),
     }
 }

@@ -101,6 +101,7 @@ fn findings(rows: &[DeviceView]) -> Vec<Finding> {
 
 fn name(device: &DeviceView) -> String {
     match (device.description.as_str(), device.place.as_str()) {
+        ("", "") => device.entry.clone().unwrap_or_else(|| device.id.clone()),
         ("", place) => place.to_owned(),
         (description, "") => description.to_owned(),
         (description, place) => format!("{description} ({place})"),

@@ -270,7 +270,7 @@ words! {
         => "Do what that says, then check again.";
     DEVICES_DENIED "devices_denied": "Drawbridge may not open: {names}. About the first one: {why}"
         => "Do what that says if agents are to use it; else nothing has to be done.";
-    DEVICES_AWAY "devices_away": "Shared and not plugged in now: {names}";
+    DEVICES_AWAY "devices_away": "Shared, not here now: {names}";
     USB_UNUSABLE "usb_unusable": "USB devices cannot be looked at: {why}"
         => "Nothing has to be done if agents need no USB device; else see to what the reason names.";
 }

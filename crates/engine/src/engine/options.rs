@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drawbridge_caps::hardware::System;
+use drawbridge_caps::hardware::Hardware;
 use drawbridge_core::{Limits, Power, PowerMode, SessionId};
 use drawbridge_os::folders::Folders;
 use drawbridge_os::seat::Seat;
@@ -70,7 +70,7 @@ pub struct EngineOptions {
     /// The screen that agents may see and use. None: the one that the environment names.
     pub seat: Option<Seat>,
     /// The devices that there are. None: those of this machine.
-    pub hardware: Option<System>,
+    pub hardware: Option<Hardware>,
 }
 
 /// What holds in this run and is never stored.

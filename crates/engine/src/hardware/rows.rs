@@ -1,13 +1,13 @@
 //! The list of devices as a person sees it: those that are there, those that are shared and away, and ports that were added.
 
 use drawbridge_core::escape_outside_text;
-use drawbridge_core::hardware::{Device, DeviceId, DeviceKind};
+use drawbridge_core::hardware::{Device, DeviceId, DeviceKind, DevicePlace};
 use drawbridge_os::hardware::id;
 use drawbridge_policy::PolicyState;
 use drawbridge_store::config::DeviceMatch;
 
-use super::sharing::{is_configured, is_configured_port, place_of};
-use crate::view::DeviceView;
+use super::sharing::{entry_for, is_configured, is_configured_port, matches, place_of};
+use crate::view::{DeviceView, LineNameView};
 
 /// Returns what a device is called for a person: its own words, else its place. Not yet safe to show.
 #[must_use]
@@ -20,7 +20,8 @@ pub(super) fn kind_of(id: &DeviceId) -> Option<DeviceKind> {
     DeviceKind::from_name(id.as_str().split('-').next()?)
 }
 
-/// Makes the list of what was found, what is shared, and what was added. Who has what open is not in it.
+/// Makes the list of what was found, what is shared, what was added, and what the configuration shares while it is not here. Who has
+/// what open is not in it.
 #[must_use]
 pub fn device_rows(found: &[Device], state: &PolicyState, configured: &[DeviceMatch]) -> Vec<DeviceView> {
     let mut rows: Vec<DeviceView> = found.iter().map(|device| present(device, configured)).collect();
@@ -35,12 +36,17 @@ pub fn device_rows(found: &[Device], state: &PolicyState, configured: &[DeviceMa
         }
         if let Some(row) = rows.iter_mut().find(|row| row.id == id.as_str()) {
             row.added = Some(escape_outside_text(path));
-            // All ports that were added may be called the same: while one is away, its path tells which it is.
-            if row.place.is_empty() && row.description != escape_outside_text(path) {
-                row.place = escape_outside_text(path);
+            // What it is called is its path, whatever was noted when it was shared.
+            row.place = escape_outside_text(path);
+            row.description.clear();
+            if is_configured_port(configured, path) {
+                row.from_config = true;
+                row.entry = Some(escape_outside_text(path));
             }
-            row.from_config |= is_configured_port(configured, path);
         }
+    }
+    for entry in configured {
+        rows.extend(nothing_here(&rows, found, entry));
     }
     for row in &mut rows {
         row.shared = state.devices.keys().any(|id| id.as_str() == row.id);
@@ -56,6 +62,8 @@ fn present(device: &Device, configured: &[DeviceMatch]) -> DeviceView {
         description: escape_outside_text(&device.description),
         present: true,
         from_config: is_configured(configured, device),
+        entry: entry_for(configured, device).as_deref().map(escape_outside_text),
+        lines: lines_of(device),
         denied: device.denied.as_deref().map(escape_outside_text),
         ..DeviceView::default()
     }
@@ -74,9 +82,31 @@ fn away(rows: &[DeviceView], id: &DeviceId, label: &str) -> Option<DeviceView> {
     })
 }
 
+/// The row of an entry of the configuration that nothing here matches. Ports by path have their row already.
+fn nothing_here(rows: &[DeviceView], found: &[Device], entry: &DeviceMatch) -> Option<DeviceView> {
+    let kind = match entry {
+        DeviceMatch::Port(_) => return None,
+        DeviceMatch::Usb { .. } => DeviceKind::Usb,
+        DeviceMatch::Gpio(_) => DeviceKind::Gpio,
+    };
+    let written = escape_outside_text(&entry.to_string());
+    let known = rows.iter().any(|row| row.id == written) || found.iter().any(|device| matches(entry, device));
+    (!known).then(|| DeviceView {
+        id: written.clone(),
+        kind: kind.name().to_owned(),
+        from_config: true,
+        entry: Some(written),
+        ..DeviceView::default()
+    })
+}
+
+fn lines_of(device: &Device) -> Vec<LineNameView> {
+    let DevicePlace::Gpio { names, .. } = &device.place else { return Vec::new() };
+    names.iter().map(|(number, name)| LineNameView { number: *number, name: escape_outside_text(name) }).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use drawbridge_core::hardware::DevicePlace;
     use drawbridge_policy::SharedDevice;
 
     use super::*;
@@ -112,14 +142,15 @@ mod tests {
                 ("/dev/ttyUSB0", true, true, false),
                 ("/tmp/p", true, false, true),
                 ("", false, true, false),
-                ("", false, false, false)
+                ("/tmp/away", false, false, false)
             ]
         );
         let added: Vec<_> = rows.iter().map(|row| row.added.as_deref()).collect();
         assert_eq!(added, [None, Some("/tmp/p"), None, Some("/tmp/away")]);
         assert_eq!(rows[2].kind, "usb");
         assert!(!rows[2].description.contains('\u{202e}'));
-        assert_eq!(rows[3].description, "/tmp/away");
+        let entries: Vec<_> = rows.iter().map(|row| row.entry.as_deref()).collect();
+        assert_eq!(entries, [None, Some("/tmp/p"), None, None]);
     }
 
     #[test]
@@ -129,7 +160,46 @@ mod tests {
         let rows = device_rows(&[], &state(&[(&id, "Serial port named by you")], &["/tmp/away"]), &[]);
 
         let told: Vec<_> = rows.iter().map(|row| (row.place.as_str(), row.description.as_str(), row.present)).collect();
-        assert_eq!(told, [("/tmp/away", "Serial port named by you", false)]);
+        assert_eq!(told, [("/tmp/away", "", false)]);
+    }
+
+    #[test]
+    fn what_the_configuration_shares_and_is_not_here_is_told_by_its_entry() {
+        let chip = |name: &str, names: &[(u32, &str)]| Device {
+            id: DeviceId::plain(DeviceKind::Gpio, name),
+            place: DevicePlace::Gpio {
+                chip: name.to_owned(),
+                lines: 58,
+                names: names.iter().map(|(number, name)| (*number, (*name).to_owned())).collect(),
+            },
+            description: "bank".to_owned(),
+            denied: None,
+        };
+        let usb = DeviceMatch::Usb { vendor: 0x2341, product: 0x0043 };
+        let configured = [
+            usb.clone(),
+            usb,
+            DeviceMatch::Gpio("gpiochip0".to_owned()),
+            DeviceMatch::Gpio("gpiochip7".to_owned()),
+            DeviceMatch::Port("/dev/ttyUSB9".to_owned()),
+        ];
+
+        let rows =
+            device_rows(&[chip("gpiochip0", &[(4, "RELAY\u{202e}")])], &state(&[], &["/dev/ttyUSB9"]), &configured);
+
+        let told: Vec<_> = rows.iter().map(|row| (row.entry.as_deref(), row.kind.as_str(), row.present)).collect();
+        assert_eq!(
+            told,
+            [
+                (Some("gpio:gpiochip0"), "gpio", true),
+                (Some("/dev/ttyUSB9"), "serial", false),
+                (Some("usb:2341:0043"), "usb", false),
+                (Some("gpio:gpiochip7"), "gpio", false)
+            ]
+        );
+        assert!(rows.iter().all(|row| row.from_config));
+        assert_eq!((rows[2].id.as_str(), rows[0].lines[0].number), ("usb:2341:0043", 4));
+        assert!(!rows[0].lines[0].name.contains('\u{202e}'));
     }
 
     #[test]

@@ -10,12 +10,17 @@ pub(super) fn is_configured(configured: &[DeviceMatch], device: &Device) -> bool
     configured.iter().any(|one| matches(one, device))
 }
 
+/// Returns the entry by which the configuration shares a device, as it stands there. Not yet safe to show.
+pub(super) fn entry_for(configured: &[DeviceMatch], device: &Device) -> Option<String> {
+    configured.iter().find(|one| matches(one, device)).map(ToString::to_string)
+}
+
 /// Tells whether the configuration names a serial port.
 pub(super) fn is_configured_port(configured: &[DeviceMatch], path: &str) -> bool {
     configured.iter().any(|one| one.port() == Some(path))
 }
 
-fn matches(wanted: &DeviceMatch, device: &Device) -> bool {
+pub(super) fn matches(wanted: &DeviceMatch, device: &Device) -> bool {
     match (wanted, &device.place) {
         (DeviceMatch::Port(wanted), DevicePlace::Serial { port }) => wanted == port,
         (DeviceMatch::Usb { vendor, product }, DevicePlace::Usb { vendor: v, product: p, .. }) => {
@@ -38,7 +43,9 @@ pub(super) fn place_of(place: &DevicePlace) -> String {
 /// Tells a device to the platform (spec 12). `end` is where its path leads to: names beneath `/dev/serial/by-id` hold serial numbers,
 /// and a path of the person's own is nobody's business.
 pub(super) fn in_hello(device: &Device, end: Option<&str>) -> HardwareDevice {
-    let desc = escape_outside_text(&device.description);
+    // A port that the person added says nothing of itself, and its path is theirs.
+    let said = device.description.trim();
+    let desc = if said.is_empty() { "Serial port".to_owned() } else { escape_outside_text(said) };
     match &device.place {
         DevicePlace::Serial { port } => HardwareDevice::Serial { port: escape_outside_text(end.unwrap_or(port)), desc },
         DevicePlace::Usb { vendor, product, .. } => {
@@ -62,7 +69,7 @@ mod tests {
     fn a_device_is_meant_by_its_port_ids_or_chip() {
         let serial = device(DevicePlace::Serial { port: "/dev/ttyUSB0".to_owned() });
         let usb = device(DevicePlace::Usb { vendor: 0x2341, product: 0x0043, bus: 1, address: 7 });
-        let gpio = device(DevicePlace::Gpio { chip: "gpiochip0".to_owned(), lines: 58 });
+        let gpio = device(DevicePlace::Gpio { chip: "gpiochip0".to_owned(), lines: 58, names: Vec::new() });
         let wanted = [
             DeviceMatch::Port("/dev/ttyUSB0".to_owned()),
             DeviceMatch::Usb { vendor: 0x2341, product: 0x0043 },

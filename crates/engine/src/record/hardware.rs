@@ -89,7 +89,7 @@ pub(super) fn afterwards(outcome: &HardwareOutcome) -> Option<Value> {
         HardwareOutcome::Described(usb) => json!({ "interfaces": usb.interfaces.len() }),
         HardwareOutcome::Received(bytes) => json!({ "size_bytes_returned": bytes.len() }),
         HardwareOutcome::Level { high } => json!({ "level": level(*high) }),
-        HardwareOutcome::Events(events) => json!({ "events": events.len() }),
+        HardwareOutcome::Events(told) => json!({ "events": told.events.len(), "lost": told.lost }),
     })
 }
 

@@ -39,4 +39,19 @@ pub struct DeviceView {
     pub held_by: Option<String>,
     /// How it is open, in words.
     pub how: Option<String>,
+    /// The entry of the configuration that shares it, as it stands there; safe to show. Where nothing that is here matches it, this
+    /// row is all that tells of it, and its name is the entry.
+    pub entry: Option<String>,
+    /// Lines of a GPIO chip that have names.
+    pub lines: Vec<LineNameView>,
+}
+
+/// A line of a GPIO chip that has a name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(default)]
+pub struct LineNameView {
+    /// Its number on the chip.
+    pub number: u32,
+    /// What the board calls it, safe to show.
+    pub name: String,
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drawbridge_caps::hardware::System;
+use drawbridge_caps::hardware::Hardware;
 use drawbridge_core::{Limits, Power, PowerMode};
 use drawbridge_engine::managed::ManagedOptions;
 use drawbridge_engine::net::NetSettings;
@@ -54,7 +54,7 @@ pub struct Wish {
     /// What the flag about the clipboard says, if it is there.
     pub clipboard_foreign: Option<bool>,
     /// The devices that there are; this machine's by default.
-    pub hardware: Option<System>,
+    pub hardware: Option<Hardware>,
     /// Devices that the configuration shares.
     pub devices: Vec<DeviceMatch>,
     /// Servers of local models; by default a port that nobody can listen on.

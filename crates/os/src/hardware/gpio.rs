@@ -92,6 +92,28 @@ pub trait WatchedLine: Send {
     /// # Errors
     /// `Unplugged`, `Io`.
     fn next(&mut self, wait: Duration, stop: &Stop) -> Result<Option<LineEvent>, HardwareFault>;
+
+    /// Tells how many changes before the last one that was told were lost, since more came than are kept.
+    fn lost(&self) -> u64;
+}
+
+/// Tells from the numbers that changes have how many are missing.
+#[derive(Debug, Default)]
+struct Gaps {
+    last: Option<u32>,
+    lost: u64,
+}
+
+impl Gaps {
+    /// Notes the number of a change; the first one of a watch has 1. Older kernels number none.
+    fn saw(&mut self, number: u32) {
+        if number == 0 && self.last.is_none() {
+            return;
+        }
+        let expected = self.last.map_or(1, |last| last.wrapping_add(1));
+        self.lost += u64::from(number.wrapping_sub(expected));
+        self.last = Some(number);
+    }
 }
 
 /// A GPIO chip that is there.
@@ -105,6 +127,8 @@ pub struct GpioChip {
     pub parent: String,
     /// Number of lines. 0 as long as this user may not ask it.
     pub lines: u32,
+    /// Lines that the board gives a name, by their numbers. Not yet safe to show.
+    pub names: Vec<(u32, String)>,
     /// Why this user cannot open it.
     pub denied: Option<String>,
 }
@@ -113,7 +137,7 @@ impl GpioChip {
     fn as_device(&self, id: DeviceId) -> Device {
         let said = words::describe(&[self.label.as_deref()], None);
         let description = if said.is_empty() { "GPIO chip".to_owned() } else { said };
-        let place = DevicePlace::Gpio { chip: self.name.clone(), lines: self.lines };
+        let place = DevicePlace::Gpio { chip: self.name.clone(), lines: self.lines, names: self.names.clone() };
         Device { id, place, description, denied: self.denied.clone() }
     }
 
@@ -153,4 +177,33 @@ fn no_line(chip: &GpioChip, line: u32) -> HardwareFault {
         lines => format!("the chip has no line {line}; its lines are 0 to {}", lines - 1),
     };
     HardwareFault::new(DeviceFault::Unsupported, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Gaps;
+
+    fn lost(numbers: &[u32]) -> u64 {
+        let mut gaps = Gaps::default();
+        numbers.iter().for_each(|number| gaps.saw(*number));
+        gaps.lost
+    }
+
+    #[test]
+    fn what_is_missing_between_numbers_was_lost() {
+        assert_eq!(lost(&[]), 0);
+        assert_eq!(lost(&[1, 2, 3]), 0);
+        assert_eq!(lost(&[4, 5]), 3, "those before the first");
+        assert_eq!(lost(&[1, 5, 6, 8]), 4);
+    }
+
+    #[test]
+    fn numbers_begin_anew_and_older_kernels_have_none() {
+        let mut gaps = Gaps { last: Some(u32::MAX - 1), lost: 0 };
+        for number in [u32::MAX, 0, 2] {
+            gaps.saw(number);
+        }
+        assert_eq!(gaps.lost, 1);
+        assert_eq!(lost(&[0, 0, 0]), 0);
+    }
 }

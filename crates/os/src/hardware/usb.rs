@@ -68,7 +68,7 @@ pub trait UsbConnection: Send {
     /// Does a control transfer, until `timeout` or `stop`.
     ///
     /// # Errors
-    /// `Refused` when the device stalls, `Timeout`, `Unplugged`, `Unsupported` when more comes than was asked for, `Io`.
+    /// `Refused` when the device stalls, `Timeout`, `Unplugged`, `Overrun` when more comes than was asked for, `Io`.
     fn control(&mut self, setup: Setup, data: &UsbData, timeout: Duration, stop: &Stop)
     -> Result<Moved, HardwareFault>;
 

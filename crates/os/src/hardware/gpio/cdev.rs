@@ -12,11 +12,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{DrivenLine, GpioChip, GpioChips, HardwareFault, Stop, WatchedLine, no_line};
+use super::{DrivenLine, Gaps, GpioChip, GpioChips, HardwareFault, Stop, WatchedLine, no_line};
 use crate::hardware::access;
 
 /// What the kernel names when somebody else wants the line.
 const CONSUMER: &str = "drawbridge";
+/// So many lines are asked for their names.
+const MOST_NAMED: u32 = 1024;
 /// As many changes as the kernel keeps at most.
 const KEPT_EVENTS: u32 = 1024;
 /// Older kernels wake nobody when a chip goes: so it is looked at that often.
@@ -49,7 +51,7 @@ impl GpioChips for Cdev {
                 .with_event_clock(EventClock::Monotonic)
                 .with_kernel_event_buffer_size(KEPT_EVENTS)
         })?;
-        Ok(Box::new(Watched { request, since_ns }))
+        Ok(Box::new(Watched { request, since_ns, gaps: Gaps::default() }))
     }
 }
 
@@ -60,11 +62,14 @@ fn seen(path: &Path) -> Option<GpioChip> {
     let parent = hangs_on.and_then(|here| Some(here.parent()?.file_name()?.to_string_lossy().into_owned()));
     let parent = parent.unwrap_or_default();
     if let Some(denied) = access::denied(path) {
-        return Some(GpioChip { name, label: None, parent, lines: 0, denied: Some(denied) });
+        return Some(GpioChip { name, label: None, parent, lines: 0, names: Vec::new(), denied: Some(denied) });
     }
-    let told = Chip::from_path(path).and_then(|chip| chip.info()).ok()?;
+    let chip = Chip::from_path(path).ok()?;
+    let told = chip.info().ok()?;
+    let names = (0..told.num_lines.min(MOST_NAMED)).filter_map(|line| Some((line, chip.line_info(line).ok()?.name)));
+    let names = names.filter(|(_, name)| !name.is_empty()).collect();
     let label = Some(told.label).filter(|label| !label.is_empty());
-    Some(GpioChip { name, label, parent, lines: told.num_lines, denied: None })
+    Some(GpioChip { name, label, parent, lines: told.num_lines, names, denied: None })
 }
 
 fn path(chip: &GpioChip) -> PathBuf {
@@ -114,6 +119,7 @@ impl DrivenLine for Driven {
 struct Watched {
     request: Request,
     since_ns: u64,
+    gaps: Gaps,
 }
 
 impl WatchedLine for Watched {
@@ -137,10 +143,15 @@ impl WatchedLine for Watched {
             return Err(HardwareFault::new(DeviceFault::Unplugged, "the GPIO chip is gone"));
         }
         let event = self.request.read_edge_event().map_err(|fault| failed(&fault))?;
+        self.gaps.saw(event.line_seqno);
         Ok(Some(LineEvent {
             rising: event.kind == EdgeKind::Rising,
             at: Duration::from_nanos(event.timestamp_ns.saturating_sub(self.since_ns)),
         }))
+    }
+
+    fn lost(&self) -> u64 {
+        self.gaps.lost
     }
 }
 

@@ -7,8 +7,10 @@ use std::time::Duration;
 use drawbridge_core::DeviceFault;
 use drawbridge_core::hardware::{Bias, Edge, LineEvent};
 
-use super::{DrivenLine, GpioChip, GpioChips, HardwareFault, Stop, WatchedLine, no_line};
+use super::{DrivenLine, Gaps, GpioChip, GpioChips, HardwareFault, Stop, WatchedLine, no_line};
 
+/// So many changes are kept for a watch, as the kernel keeps them: of more, the oldest are lost.
+const KEPT_EVENTS: usize = 1024;
 /// How often a watch looks whether to stop.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -37,7 +39,32 @@ struct Line {
     /// It is an output.
     driven: bool,
     watched: Option<Edge>,
-    events: VecDeque<LineEvent>,
+    /// Numbered from 1 on.
+    events: VecDeque<(u32, LineEvent)>,
+    /// The number of the last change.
+    numbered: u32,
+}
+
+impl Line {
+    /// Moves it from outside. True when that counts for whoever watches it.
+    fn set(&mut self, high: bool, at: Duration) -> bool {
+        let moved = self.high != high;
+        self.high = high;
+        let counts = self.watched.is_some_and(|edge| match edge {
+            Edge::Both => true,
+            Edge::Rising => high,
+            Edge::Falling => !high,
+        });
+        if !moved || !counts {
+            return false;
+        }
+        if self.events.len() == KEPT_EVENTS {
+            self.events.pop_front();
+        }
+        self.numbered = self.numbered.wrapping_add(1);
+        self.events.push_back((self.numbered, LineEvent { rising: high, at }));
+        true
+    }
 }
 
 impl Recorded {
@@ -59,19 +86,19 @@ impl Recorded {
 
     /// Moves a line from outside, so long after the beginning of the watch, if one is watched.
     pub fn set(&self, name: &str, line: u32, high: bool, at: Duration) {
-        let mut board = self.lock();
-        let line = board.lines.entry((name.to_owned(), line)).or_default();
-        let moved = line.high != high;
-        line.high = high;
-        let counts = line.watched.is_some_and(|edge| match edge {
-            Edge::Both => true,
-            Edge::Rising => high,
-            Edge::Falling => !high,
-        });
-        if moved && counts {
-            line.events.push_back(LineEvent { rising: high, at });
+        if self.lock().lines.entry((name.to_owned(), line)).or_default().set(high, at) {
             self.0.changed.notify_all();
         }
+    }
+
+    /// Moves a line so many times, faster than anybody can look.
+    pub fn burst(&self, name: &str, line: u32, times: u32, at: Duration) {
+        let mut board = self.lock();
+        let line = board.lines.entry((name.to_owned(), line)).or_default();
+        for _ in 0..times {
+            line.set(!line.high, at);
+        }
+        self.0.changed.notify_all();
     }
 
     /// Returns the level that a line is driven to; none when it is not driven.
@@ -137,15 +164,16 @@ impl GpioChips for Recorded {
         self.take(chip, line, |line| {
             (line.driven, line.high, line.consumer) = (true, high, Some("drawbridge".to_owned()));
         })?;
-        Ok(Box::new(Taken { board: self.clone(), key: (chip.name.clone(), line) }))
+        Ok(Box::new(Taken { board: self.clone(), key: (chip.name.clone(), line), gaps: Gaps::default() }))
     }
 
     fn watch(&self, chip: &GpioChip, line: u32, bias: Bias, edge: Edge) -> Result<Box<dyn WatchedLine>, HardwareFault> {
         self.take(chip, line, |line| {
             (line.bias, line.watched, line.consumer) = (bias, Some(edge), Some("drawbridge".to_owned()));
             line.events.clear();
+            line.numbered = 0;
         })?;
-        Ok(Box::new(Taken { board: self.clone(), key: (chip.name.clone(), line) }))
+        Ok(Box::new(Taken { board: self.clone(), key: (chip.name.clone(), line), gaps: Gaps::default() }))
     }
 }
 
@@ -153,6 +181,7 @@ impl GpioChips for Recorded {
 struct Taken {
     board: Recorded,
     key: (String, u32),
+    gaps: Gaps,
 }
 
 impl Taken {
@@ -179,7 +208,8 @@ impl WatchedLine for Taken {
     fn next(&mut self, wait: Duration, stop: &Stop) -> Result<Option<LineEvent>, HardwareFault> {
         let mut waited = Duration::ZERO;
         loop {
-            if let Some(event) = self.with(|line| line.events.pop_front())? {
+            if let Some((number, event)) = self.with(|line| line.events.pop_front())? {
+                self.gaps.saw(number);
                 return Ok(Some(event));
             }
             if stop.is_said() || waited >= wait {
@@ -189,6 +219,10 @@ impl WatchedLine for Taken {
             drop(self.board.0.changed.wait_timeout(board, STEP).unwrap_or_else(PoisonError::into_inner));
             waited += STEP;
         }
+    }
+
+    fn lost(&self) -> u64 {
+        self.gaps.lost
     }
 }
 

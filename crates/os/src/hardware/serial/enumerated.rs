@@ -25,7 +25,8 @@ impl SerialPorts for Ports {
         found.extend(added.iter().filter(there).map(|path| Device {
             id: id::serial_of_path(path),
             place: DevicePlace::Serial { port: path.clone() },
-            description: "Serial port named by you".to_owned(),
+            // Its path is all that is known of it.
+            description: String::new(),
             denied: access::denied(Path::new(path)),
         }));
         found.sort_by(|one, other| one.id.cmp(&other.id));

@@ -12,7 +12,6 @@ use super::lock::{self, Taken};
 use super::sysfs::{self, Found};
 use super::tty::{self, Tty};
 use super::{SerialLink, SerialPorts, holders};
-use crate::hardware::words::describe;
 use crate::hardware::{HardwareFault, access, id, port};
 
 /// The serial ports of a Linux machine.
@@ -124,7 +123,8 @@ fn added_device(path: &str) -> Option<Device> {
     Some(Device {
         id: id::serial_of_path(path),
         place: DevicePlace::Serial { port: path.to_owned() },
-        description: describe(&[Some("Serial port named by you")], None),
+        // Its path is all that is known of it.
+        description: String::new(),
         denied,
     })
 }

@@ -203,7 +203,7 @@ fn failed(fault: Error) -> HardwareFault {
         Error::Access => (DeviceFault::Denied, "the system does not let this user use it".to_owned()),
         Error::Pipe => (DeviceFault::Refused, "the device refused the request (a stall)".to_owned()),
         Error::Timeout => (DeviceFault::Timeout, "the device did not answer in time".to_owned()),
-        Error::Overflow => (DeviceFault::Unsupported, transfer::OVERFLOW.to_owned()),
+        Error::Overflow => (DeviceFault::Overrun, transfer::OVERFLOW.to_owned()),
         Error::NotSupported => (DeviceFault::Unsupported, "this system cannot do that with USB devices".to_owned()),
         Error::Io | Error::InvalidParam | Error::Interrupted | Error::NoMem | Error::BadDescriptor | Error::Other => {
             (DeviceFault::Io, format!("libusb says: {fault}"))

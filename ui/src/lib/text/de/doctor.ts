@@ -296,7 +296,7 @@ export const doctor = {
   'doctor.fix.device_denied': 'Bitte tun, was dort steht, und dann noch einmal prüfen.',
   'doctor.said.devices_denied': 'Drawbridge darf nicht öffnen: {names}. Zum ersten: {why}',
   'doctor.fix.devices_denied': 'Bitte tun, was dort steht, falls Agenten es benutzen sollen; sonst ist nichts zu tun.',
-  'doctor.said.devices_away': 'Freigegeben und zurzeit nicht angesteckt: {names}',
+  'doctor.said.devices_away': 'Freigegeben, gerade nicht da: {names}',
   'doctor.said.usb_unusable': 'USB-Geräte lassen sich nicht ansehen: {why}',
   'doctor.fix.usb_unusable': 'Falls Agenten kein USB-Gerät brauchen, ist nichts zu tun; sonst bitte den Grund beheben.',
   'doctor.step.address': 'Netzwerk: Adresse',

@@ -296,7 +296,7 @@ export const doctor = {
   'doctor.fix.device_denied': 'Do what that says, then check again.',
   'doctor.said.devices_denied': 'Drawbridge may not open: {names}. About the first one: {why}',
   'doctor.fix.devices_denied': 'Do what that says if agents are to use it; else nothing has to be done.',
-  'doctor.said.devices_away': 'Shared and not plugged in now: {names}',
+  'doctor.said.devices_away': 'Shared, not here now: {names}',
   'doctor.said.usb_unusable': 'USB devices cannot be looked at: {why}',
   'doctor.fix.usb_unusable': 'Nothing has to be done if agents need no USB device; else see to what the reason names.',
   'doctor.step.address': 'Network: address',

@@ -203,7 +203,7 @@ fn not_completed(status: c_int) -> HardwareFault {
         LIBUSB_TRANSFER_CANCELLED => (DeviceFault::NotOpen, "it was ended from here before the device answered"),
         LIBUSB_TRANSFER_STALL => (DeviceFault::Refused, "the device refused the request (a stall)"),
         LIBUSB_TRANSFER_NO_DEVICE => (DeviceFault::Unplugged, "it was unplugged"),
-        LIBUSB_TRANSFER_OVERFLOW => (DeviceFault::Unsupported, OVERFLOW),
+        LIBUSB_TRANSFER_OVERFLOW => (DeviceFault::Overrun, OVERFLOW),
         _ => (DeviceFault::Io, "the transfer failed; check the cable"),
     };
     HardwareFault::new(kind, message)
