@@ -36,6 +36,8 @@ LONG = "Write a long story about a drawbridge and the people of the town around 
 ENDLESS = 1500
 #: No answer of so few tokens can spell a secret of so many letters.
 FEW_TOKENS, SECRET_BYTES = 4, 32
+#: The server answers nobody without it.
+KEY = secrets.token_hex(SECRET_BYTES)
 
 
 class Server:
@@ -52,6 +54,7 @@ class Server:
         port = self.url.rpartition(":")[2] if self.url else "0"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([*self.command, port], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        print(KEY, file=self.process.stdin, flush=True)
         url = self.process.stdout.readline().strip()
         assert url and self.url in (None, url), f"the model server did not start: {url!r}\n{self.log.read_text(errors='replace')}"
         self.url = url
@@ -70,7 +73,7 @@ class Server:
 
     def get(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(self.url + path, data, timeout=90) as answer:
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, data, {"Authorization": f"Bearer {KEY}"}), timeout=90) as answer:
             return answer.read().decode()
 
     def says(self, prompt, max_tokens):
@@ -112,8 +115,8 @@ class Program:
         }
         self.engine = None
 
-    def run(self, *words, code=0):
-        done = subprocess.run([self.program, *words], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    def run(self, *words, told="", code=0):
+        done = subprocess.run([self.program, *words], env=self.environment, input=told, capture_output=True, text=True, timeout=120)
         assert done.returncode == code, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -125,7 +128,7 @@ class Program:
             assert signing.wait(timeout=60) == 0
 
     def start(self):
-        with self.log.open("wb") as log:
+        with self.log.open("ab") as log:
             self.engine = subprocess.Popen([self.program, "start", "--headless", "--enable-local-llm"], env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def stop(self):
@@ -212,6 +215,7 @@ def main():
         stack.callback(program.close)
         program.sign_in(platform)
         program.run("models", "add", server.url)
+        wants_a_key(platform, program, server)
         program.start()
         machine = platform.machine()
         is_found(platform, program, server)
@@ -225,7 +229,7 @@ def main():
         dies_and_comes_back(platform, program, server, machine, chat)
         program.stop()
         nothing_left(platform, program, told)
-    print("a real model: found, asked, freed, kept and back after its end")
+    print("a real model: opened, found, asked, freed, kept and back after its end")
 
 
 def attached(platform, machine, folder):
@@ -243,12 +247,24 @@ def hello_models(platform):
     return [link["hello"]["local_llm_models"] for link in platform.links()]
 
 
+def wants_a_key(platform, program, server):
+    """Without its key the server is of no use, and it is said why. With it, it is."""
+    program.start()
+    platform.machine()
+    shut = program.server(server.url)
+    assert shut["models"] == [] and "wants a key" in shut["trouble"] and not shut["has_key"], shut
+    assert hello_models(platform) == [[]], platform.links()
+    program.stop()
+    until("the link is gone", lambda: not platform.links())
+    program.run("models", "key", server.url, "--stdin", told=KEY)
+
+
 def is_found(platform, program, server):
     """Interface, name, model and window are as the server says; HELLO offers the model."""
     until("the model in HELLO", lambda: hello_models(platform) == [[MODEL]])
     assert "local_llm" in platform.links()[0]["granted"], platform.links()
     found = program.server(server.url)
-    assert (found["name"], found["api"], found["trouble"]) == ("llama.cpp", "openai", None), found
+    assert (found["name"], found["api"], found["trouble"], found["has_key"]) == ("llama.cpp", "openai", None, True), found
     (model,) = found["models"]
     assert (model["name"], model["context_tokens"]) == (MODEL, CONTEXT), model
     assert 80_000_000 < model["size_bytes"] < 110_000_000, model
@@ -338,7 +354,7 @@ def a_private_file(platform, program, server, chat):
     assert "".join(part["delta"] for part in turn.parts) == answer["output"], (turn.parts, answer)
     # The model has read every byte: it counts more tokens than the file alone takes.
     assert answer["tokens_used"] > server.tokens(text) + FEW_TOKENS, (answer, server.tokens(text))
-    return [row[at:at + SECRET_BYTES] for row in rows for at in range(len("Edsger,"), len(row) - SECRET_BYTES)] + [task]
+    return [row[at:at + SECRET_BYTES] for row in rows for at in range(len("Edsger,"), len(row) - SECRET_BYTES)] + [task, KEY]
 
 
 def dies_and_comes_back(platform, program, server, machine, chat):

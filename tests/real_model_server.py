@@ -1,6 +1,7 @@
 """Runs the model server of llama.cpp with one model, until its standard input ends. Prints its address once it answers.
 
 Usage: real_model_server.py MODEL_FILE NAME PORT, run by the Python that has the packages of real_model.txt. Port 0 is any free one.
+The first line of standard input is the key that it wants.
 """
 import sys
 
@@ -25,6 +26,7 @@ def main():
     # What was read before changes how the rest is computed, by a hair: the same question must get the same answer.
     wanted.cache_prompt = False
     wanted.cache_ram_mib = 0
+    wanted.api_keys = [sys.stdin.readline().strip()]
     wanted.endpoint_slots = wanted.endpoint_metrics = True
     server = xllamacpp.Server(wanted)
     print(server.listening_address, flush=True)
