@@ -25,6 +25,8 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 LOOKS = [(theme, zoom, language) for zoom, theme, language in itertools.product([100, 200], ["light", "dark"], ["en", "de"])]
 #: For parts of a page that is seen in all of them: each theme, size and language, and both themes as axe-core sees them.
 SOME = [("light", 100, "en"), ("dark", 100, "en"), ("light", 200, "de"), ("dark", 200, "de")]
+#: The smallest window that can be made, and how it opens (src-tauri/src/window.rs).
+SMALLEST, USUAL = (420, 420), (1080, 760)
 ROWS = 100_000
 KINDS = ["command", "attach", "overwrite", "new_file", "shell_text", "long", "odd", "screenshot", "type", "click", "launch", "clipboard", "copy", "model", "private", "release", "serial", "usb"]
 END = "\ue010"
@@ -68,6 +70,8 @@ return {
   heading: scrollY > 0 || [...document.querySelectorAll('h1, h2, h3')].some(inSight),
   cut: cut.map((one) => one.outerHTML.slice(0, 200)),
   focus: document.activeElement?.id ?? '',
+  // Whatever is shown, and wherever the page stands, the stop can be pressed.
+  stop: [...document.querySelectorAll('#raise, #lower')].every((one) => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth + 1 && one.contains(document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2)); }),
   // A question can be answered without scrolling, whatever its size.
   answers: [...document.querySelectorAll('[data-answers] button')].every((one) => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }),
 };
@@ -163,6 +167,8 @@ class Visit:
             wrong.append("no heading in sight")
         if seen["cut"]:
             wrong.append(f"cut: {seen['cut']}")
+        if not seen["stop"]:
+            wrong.append("the stop is out of sight")
         if not seen["answers"]:
             wrong.append("an answer is out of sight")
         if seen["focus"] in ALLOWS:
@@ -305,6 +311,10 @@ def models(visit):
     switched_on(visit, "local_model")
     visit.state("models")
     visit.state("models-servers", looks=SOME, prepare=at(visit, "#servers-title", "start"))
+    visit.press("[data-server] [data-key-open]")
+    until("the key has the focus", lambda: window.script("return document.activeElement?.dataset.key") == "")
+    visit.state("models-key", looks=SOME, prepare=at(visit, "[data-key]"))
+    window.keys_in("\ue00c")
     visit.press("#models-find")
     window.sees("http://127.0.0.1:8080")
     visit.state("models-found", looks=SOME, prepare=at(visit, "#models-find"))
@@ -374,6 +384,47 @@ def private_chat(visit):
     visit.press("[data-leaks] button")
     until("nothing shows contents any more", lambda: window.script("return document.querySelector('[data-leaks]') === null"))
     visit.press("main li.card button[aria-expanded]:nth-of-type(3)")
+
+
+def sized(visit, width, height):
+    """Makes the window as large as somebody would by its edge."""
+    window = visit.window
+    title = f"^{re.escape(window.script('return document.title'))}$"
+    find = ["xdotool", "search", "--onlyvisible", "--name", title]
+    found = until(f"the window {title}", lambda: subprocess.run(find, capture_output=True, text=True).stdout.split())
+    subprocess.run(["xdotool", "windowsize", found[-1], str(width), str(height)], check=True, timeout=60)
+    until(f"a window of {width} by {height}", lambda: window.script("return [outerWidth, outerHeight]") == [width, height])
+
+
+def little_room(visit):
+    """The smallest window with letters of every size: each page can be turned to, and its end be read."""
+    window = visit.window
+    sized(visit, *SMALLEST)
+    pages = window.script("return [...document.querySelectorAll('#nav-list button')].map((one) => one.id)")
+    for page in pages:
+        window.push(f"#{page}")
+        until(page, lambda: window.script(f"return document.querySelector('#{page}').ariaCurrent") == "page")
+        looks = [("light", 50, "en"), ("dark", 100, "de"), ("dark", 200, "en"), ("light", 300, "en"), ("light", 300, "de")]
+        visit.state(f"little-{page}", looks=looks, prepare=lambda: window.script("scrollTo(0, document.documentElement.scrollHeight)"))
+    # The list opens over the page, takes the focus, and gives it back.
+    focus = lambda: window.script("return document.activeElement?.id")
+    visit.dress("light", 200, "en")
+    visit.dressed()
+    window.push("#nav-menu")
+    until("the page that is shown has the focus", lambda: focus() == pages[-1])
+    visit.state("little-menu", looks=[("light", 200, "en"), ("dark", 300, "de"), ("light", 100, "en")], prepare=lambda: window.script("scrollTo(0, 60)"))
+    visit.dress("light", 200, "en")
+    visit.dressed()
+    window.keys("\ue00c")
+    until("the button has it again", lambda: focus() == "nav-menu" and window.script("return document.querySelector('#nav-menu').ariaExpanded") == "false")
+    window.push("#nav-menu")
+    window.push(f"#{pages[0]}")
+    until("the first page", lambda: window.script(f"return document.querySelector('#{pages[0]}').ariaCurrent") == "page" and focus() == "nav-menu")
+    visit.send(command="set_raised", raised=True)
+    window.sees(visit.texts.en["bridge.lower.short"])
+    visit.state("little-raised", looks=[("light", 300, "de"), ("dark", 200, "de")], prepare=lambda: window.script("scrollTo(0, 60)"))
+    visit.send(command="set_raised", raised=False)
+    sized(visit, *USUAL)
 
 
 def pill(visit):
@@ -535,7 +586,7 @@ def main():
         until("the page", lambda: window.script("return document.querySelector('main:not(.opening)') !== null"))
         visit = Visit(window)
         visit.can_find()
-        for part in [first_steps, pages, activity, account, questions, pill, gates, managed, nothing_left]:
+        for part in [first_steps, pages, activity, account, questions, little_room, pill, gates, managed, nothing_left]:
             part(visit)
         assert not visit.faults, "\n".join(visit.faults)
         print(f"{visit.count} states of the pages: all as promised")

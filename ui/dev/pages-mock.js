@@ -188,6 +188,10 @@ const calls = {
         if (command.url.includes('bad')) throw { code: 'bad_model_server', message: 'That is no address of a server.' };
         snapshot.models = { ...snapshot.models, servers: [...snapshot.models.servers, { ...foundServers[1], ...command, name: null, answers: false }] };
         break;
+      case 'set_model_key':
+        if (command.key !== null && /\s/.test(command.key.trim())) throw { code: 'bad_key', message: 'That is no key.' };
+        snapshot.models = { ...snapshot.models, servers: snapshot.models.servers.map((one) => (one.url === command.url ? { ...one, has_key: command.key !== null } : one)) };
+        break;
       case 'remove_model_server': snapshot.models = { ...snapshot.models, servers: snapshot.models.servers.filter((one) => one.url !== command.url) }; break;
       case 'try_model': tried = { at: Date.now(), stopped: null }; return { reply: 'trial', id: 1 };
       case 'stop_trial': tried.stopped ??= Date.now(); return { reply: 'done' };
