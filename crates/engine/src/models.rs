@@ -126,6 +126,10 @@ impl Models {
             if looking.asked == servers {
                 return;
             }
+            if !on {
+                // Before their servers go: what is stopped must not look like what failed.
+                self.trials.stop_all();
+            }
             looking.asked.clone_from(&servers);
             let kept: BTreeSet<String> = servers.iter().map(|server| server.url.clone()).collect();
             looking.looked.retain(|url| kept.contains(url));
@@ -136,8 +140,6 @@ impl Models {
         }
         if on {
             self.look_later();
-        } else {
-            self.trials.stop_all();
         }
         self.board.touch();
     }
@@ -365,6 +367,7 @@ impl Models {
             uses: self.uses.views(),
             private_all: state.is_private(None),
             review: state.privacy.review,
+            preview_bytes: state.preview_bytes(),
         }
     }
 

@@ -18,6 +18,8 @@ const COMPLETION: &str = "LOCAL_LLM_COMPLETION";
 async fn at_work(server: &ModelServer) -> (Rig, String) {
     let wish = Wish::headless().at_models(&server.url()).with(Power::LocalModel, PowerMode::Allowed);
     let rig = Rig::start(wish).await;
+    // On a busy machine the first HELLO may go without it.
+    rig.until(|picture| picture.models.servers[0].answers).await;
     let (chat, _) = rig.chat_in("project").await;
     (rig, chat)
 }

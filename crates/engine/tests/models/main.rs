@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod keys;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod servers;
@@ -28,7 +29,12 @@ const QUESTION: &str = "what is the secret of the harbour";
 
 /// An engine whose configuration names this server.
 async fn rig_with(server: &ModelServer, mode: PowerMode) -> Rig {
-    rig_of(Wish::headless().with(Power::LocalModel, mode).at_models(&server.url())).await
+    let rig = rig_of(Wish::headless().with(Power::LocalModel, mode).at_models(&server.url())).await;
+    if mode != PowerMode::Off {
+        // On a busy machine the first HELLO may go without it.
+        rig.until(|picture| server_views(picture)[0].answers).await;
+    }
+    rig
 }
 
 async fn rig_of(wish: Wish) -> Rig {
