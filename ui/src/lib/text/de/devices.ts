@@ -33,7 +33,6 @@ export const devices = {
   'devices.held.cli': 'In Gebrauch von der Befehlszeile',
   'devices.held.chat': 'In Gebrauch vom Chat in {folder}',
   'devices.held.unknown': 'In Gebrauch vom Chat {id}',
-  'devices.denied': 'Sie können es nicht öffnen.',
   'devices.port': 'Anschluss über seinen Pfad hinzufügen',
   'devices.port.more': 'Für einen seriellen Anschluss, den kein System auflistet, etwa einen einer virtuellen Maschine oder von socat.',
   'devices.port.path': 'Pfad des Anschlusses',

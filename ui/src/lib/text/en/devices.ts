@@ -33,7 +33,6 @@ export const devices = {
   'devices.held.cli': 'In use by the command line',
   'devices.held.chat': 'In use by the chat in {folder}',
   'devices.held.unknown': 'In use by chat {id}',
-  'devices.denied': 'You cannot open it.',
   'devices.port': 'Add a port by path',
   'devices.port.more': 'For a serial port that no system lists, for example one of a virtual machine or of socat.',
   'devices.port.path': 'Path of the port',
