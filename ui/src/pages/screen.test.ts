@@ -149,7 +149,7 @@ it('says what works here and what does not, each thing once and with its reason'
   expect([works(seat, COPY), lacks(seat, COPY)]).toEqual([['copy'], [{ group: 'copy', why: 'no owner' }]]);
 
   render(Powers, { shown: { ...shown('allowed', 'off'), screen: seat } });
-  expect(screen.getByText('no Composite')).toBeTruthy();
+  expect(screen.getByText('No Composite')).toBeTruthy();
 });
 
 it('leaves the details of screen and clipboard for later in the first run', () => {
