@@ -272,6 +272,7 @@ fn is_for_the_page(label: &str, command: &Command) -> bool {
         | Command::StopTrial { .. }
         | Command::SetPrivacy { .. }
         | Command::SetPrivacyReview { .. }
+        | Command::SetPrivacyPreview { .. }
         | Command::LookAtDevices
         | Command::ShareDevice { .. }
         // A path, but only of what proves to be a serial port: no dialog lists those.
@@ -355,6 +356,7 @@ mod tests {
             Command::SetModelKey { url: "http://box".to_owned(), key: None },
             Command::SetPrivacy { session_id: None, on: Some(false) },
             Command::SetPrivacyReview { on: false },
+            Command::SetPrivacyPreview { bytes: 256 },
             Command::ShareDevice { id: "serial-1".to_owned(), shared: true },
             Command::AddPort { path: "/dev/pts/1".to_owned() },
             Command::TryModel { model: "m".to_owned(), text: "t".to_owned() },

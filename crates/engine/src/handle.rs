@@ -110,6 +110,11 @@ pub enum Command {
         /// They do.
         on: bool,
     },
+    /// Lets so many first bytes leave with the description of a private file, where they are asked for; 0 to 256.
+    SetPrivacyPreview {
+        /// So many.
+        bytes: u16,
+    },
     /// Looks once more which devices are there, also while the power is off.
     LookAtDevices,
     /// Shares a device, or takes that back.

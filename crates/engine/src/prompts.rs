@@ -153,7 +153,13 @@ fn file(op: &FileOp, paths: &[Seen], facts: &mut PromptFacts) {
                 }
             }
         }
-        FileOp::Read { .. } | FileOp::Stub { .. } => size(seen, details),
+        FileOp::Read { .. } => size(seen, details),
+        FileOp::Stub { preview_bytes, .. } => {
+            size(seen, details);
+            if *preview_bytes > 0 {
+                push(details, Label::FirstBytes, &preview_bytes.to_string());
+            }
+        }
         FileOp::Stat { .. } | FileOp::List { .. } => {}
     }
 }

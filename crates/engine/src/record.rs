@@ -271,6 +271,11 @@ pub(crate) fn sentence(operation: &Operation) -> String {
                 FileOp::Write { .. } => format!("The agent wants to write {path}"),
                 FileOp::Stat { .. } | FileOp::List { .. } => format!("The agent wants to look at {path}"),
                 FileOp::Delete { .. } => format!("The agent wants to delete {path}"),
+                FileOp::Stub { preview_bytes, .. } if *preview_bytes > 0 => {
+                    format!(
+                        "The agent wants to know about {path}, and {preview_bytes} bytes of its content at most would leave"
+                    )
+                }
                 FileOp::Stub { .. } => format!("The agent wants to know about {path} without its content"),
                 FileOp::Move { dst, .. } => format!("The agent wants to move {path} to {}", shown(dst)),
             }

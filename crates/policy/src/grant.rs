@@ -130,7 +130,7 @@ pub struct Fingerprint {
 #[must_use]
 pub fn directory_fingerprint(id: Fingerprint, canonical_path: &str) -> String {
     let source = format!(r#"{{"device":{},"inode":{},"path":{}}}"#, id.device, id.inode, ascii_json(canonical_path));
-    hex(&Sha256::digest(source.as_bytes()))
+    drawbridge_core::hex::encode(Sha256::digest(source.as_bytes()))
 }
 
 fn parse_claims(body: &[u8]) -> Option<GrantClaims> {
@@ -197,14 +197,6 @@ fn mac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut state = keyed(key);
     state.update(message);
     state.finalize().into_bytes().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,10 @@ fn claims() -> GrantClaims {
 fn grant_key_is_vector_1() {
     let key = GrantKey::derive(&audit_key());
 
-    assert_eq!(hex(&key.0[..]), "85e9080af817312f50ebdffe75d7ddce1b00271b95af13b852f6dbe5ce5e6eb0");
+    assert_eq!(
+        drawbridge_core::hex::encode(&key.0[..]),
+        "85e9080af817312f50ebdffe75d7ddce1b00271b95af13b852f6dbe5ce5e6eb0"
+    );
 }
 
 #[test]

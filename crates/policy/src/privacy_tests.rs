@@ -1,7 +1,7 @@
 //! Contents of files that stay on this machine.
 
 use drawbridge_core::ContentForm;
-use drawbridge_core::model::{Knob, Release, Sampling, Turn};
+use drawbridge_core::model::{Knob, MAX_PREVIEW_BYTES, Release, Sampling, Turn};
 
 use super::*;
 
@@ -10,7 +10,7 @@ pub(super) fn content() -> Operation {
 }
 
 pub(super) fn stub() -> Operation {
-    Operation::File(FileOp::Stub { path: "/r/pay.csv".to_owned(), preview_bytes: 0 })
+    Operation::File(FileOp::Stub { path: "/r/pay.csv".to_owned(), preview_bytes: MAX_PREVIEW_BYTES })
 }
 
 pub(super) fn turn() -> Operation {
@@ -273,6 +273,11 @@ fn all_states() -> Vec<PolicyState> {
     });
     vary(&|state| vec![state.clone(), set(state, &|it| it.privacy.review = true)]);
     vary(&|state| {
+        let told = set(state, &|it| it.privacy.preview_bytes = 64);
+        let fixed = set(&told, &|it| it.ceilings.no_preview = true);
+        vec![state.clone(), told, fixed]
+    });
+    vary(&|state| {
         [Prompting::Possible, Prompting::Impossible]
             .map(|prompting| set(state, &|it| it.prompting = prompting))
             .to_vec()
@@ -283,9 +288,17 @@ fn all_states() -> Vec<PolicyState> {
 #[test]
 fn in_every_state_nothing_private_leaves_and_nobody_asks_what_is_off() {
     let states = all_states();
-    assert_eq!(states.len(), 4 * 4 * 5 * 4 * 2 * 2 * 2 * 2);
+    assert_eq!(states.len(), 4 * 4 * 5 * 4 * 2 * 2 * 2 * 3 * 2);
     for state in &states {
         let (private, here) = (state.is_private(Some(&chat("c"))), Some(chat("c")));
+        let told = if state.ceilings.no_preview { 0 } else { state.privacy.preview_bytes };
+        let asked = match authorize(state, self::stub(), here.clone()) {
+            Verdict::Allowed(permit) => Some(permit.operation().clone()),
+            Verdict::Ask(question) => Some(question.operation().clone()),
+            Verdict::Denied(..) => None,
+        };
+        let lowered = |op: &Operation| matches!(op, Operation::File(FileOp::Stub { preview_bytes, .. }) if *preview_bytes == told);
+        assert!(asked.as_ref().is_none_or(lowered), "{asked:?} in {state:?}");
         let off = |power| state.mode_in(power, here.as_ref()) == PowerMode::Off;
         let decision = |operation: &Operation| decide(state, operation, here.as_ref()).decision;
         let [read, stub, turn, release] = operations().map(|operation| decision(&operation));
@@ -315,7 +328,7 @@ fn operations() -> [Operation; 4] {
 
 #[test]
 fn no_permit_and_no_yes_outlives_what_takes_it_back() {
-    let edits: [&dyn Fn(&mut PolicyState); 7] = [
+    let edits: [&dyn Fn(&mut PolicyState); 10] = [
         &|it| {
             let _ = it.modes.insert(Power::LocalModel, PowerMode::Off);
         },
@@ -335,6 +348,9 @@ fn no_permit_and_no_yes_outlives_what_takes_it_back() {
             let _ = it.privacy.chats.insert(chat("c"), false);
         },
         &|it| it.raise_count += 1,
+        &|it| it.privacy.preview_bytes = 0,
+        &|it| it.ceilings.no_preview = true,
+        &|it| it.ceilings.private = true,
     ];
     for state in all_states() {
         for operation in operations() {
@@ -354,4 +370,51 @@ fn no_permit_and_no_yes_outlives_what_takes_it_back() {
             }
         }
     }
+}
+
+#[test]
+fn what_was_read_or_answered_before_leaves_only_as_long_as_it_may() {
+    type Edit = fn(&mut PolicyState);
+    let all: Edit = |it| it.privacy.all = true;
+    let chat_alone: Edit = |it| {
+        let _ = it.privacy.chats.insert(chat("c"), true);
+    };
+    let organisation: Edit = |it| it.ceilings.private = true;
+    let open = with(Power::Files, PowerMode::AskEachTime);
+    for ask in [false, true] {
+        let mut state = open.clone();
+        state.prompting = Prompting::Possible;
+        if !ask {
+            state.modes.insert(Power::Files, PowerMode::Allowed);
+        }
+        let permit = match authorize(&state, content(), Some(chat("c"))) {
+            Verdict::Allowed(permit) => permit,
+            Verdict::Ask(question) => question.approve(&state).unwrap(),
+            Verdict::Denied(..) => panic!("refused"),
+        };
+        let leave = permit.leave().unwrap();
+        assert!(leave.check(&state).is_ok());
+        for edit in [all, chat_alone, organisation] {
+            let mut later = state.clone();
+            edit(&mut later);
+            let (error, why) = leave.check(&later).unwrap_err();
+            assert!(matches!(&error, OpError::PrivacyMode { path } if path == "/r/pay.csv"), "{error:?}");
+            assert_eq!((why.decision, why.rule.name()), (Decision::Deny, "privacy_on"));
+        }
+    }
+
+    let mut state = private();
+    assert!(permit(&state, read()).leave().is_none(), "what is at a path is no content");
+    assert!(permit(&state, stub()).leave().is_none(), "nothing of the file is told");
+    assert!(permit(&state, turn()).leave().is_none(), "its answer is decided about by itself");
+    state.privacy.preview_bytes = 64;
+    let preview = permit(&state, stub()).leave().unwrap();
+    let unread = permit(&state, release()).leave().unwrap();
+    assert!(preview.check(&state).is_ok() && unread.check(&state).is_ok());
+    state.privacy.review = true;
+    assert!(matches!(unread.check(&state), Err((OpError::ChangedSinceAsked { .. }, _))));
+    let Verdict::Ask(question) = authorize(&state, release(), Some(chat("c"))) else { panic!("no question") };
+    assert!(question.approve(&state).unwrap().leave().is_none(), "it was read");
+    state.privacy.preview_bytes = 63;
+    assert!(matches!(preview.check(&state), Err((OpError::PrivacyMode { .. }, _))));
 }

@@ -305,7 +305,12 @@ async fn an_answer_that_does_not_fit_its_parts_or_its_question_is_a_fault() {
         ("LOCAL_LLM_TURN", turn(), one(TURN_RESPONSE, but(turned("a"), "model", json!(""))), "bounds"),
         ("FILE_READ", private.clone(), one("FILE_CONTENTS", content), "privacy"),
         ("FILE_READ", read, one("FILE_CONTENTS", stub()), "wrong_type"),
-        ("FILE_READ", private.clone(), one("FILE_CONTENTS", but(stub(), "schema_preview", json!("AAAA"))), "bounds"),
+        (
+            "FILE_READ",
+            private.clone(),
+            one("FILE_CONTENTS", but(stub(), "schema_preview", json!("AAAA".repeat(86)))),
+            "bounds",
+        ),
         ("FILE_READ", private.clone(), one("FILE_CONTENTS", but(stub(), "content", json!("secret"))), "bounds"),
         ("FILE_READ", private.clone(), one("FILE_CONTENTS", but(stub(), "sha256", json!("A"))), "bounds"),
         ("FILE_READ", private, one("FILE_CONTENTS", but(stub(), "stub_id", json!("stub_1"))), "bounds"),

@@ -25,7 +25,7 @@ const calm: Snapshot = {
   prompts: [], activity: [], audit: { path: '/state/audit.log', bytes: 0, records: 0, unavailable: false }, tray: 'shown', rules: [],
   offered_folder: null, browse_roots: [], last_raise: null, window_wanted: 0, gate: null, accounts: [], secrets: { place: 'keychain', movable_to: null }, managed: null,
   screen: { seat: 'x11', features: [], missing: [], only_apps: null, never_apps: [], full_resolution: false, clipboard_foreign: false, in_use: null },
-  models: { servers: [], uses: [], private_all: false, review: false }, devices: { devices: [], looked: false },
+  models: { servers: [], uses: [], private_all: false, review: false, preview_bytes: 0 }, devices: { devices: [], looked: false },
 };
 const told = (more: Partial<Snapshot>) => {
   const head = headline({ ...calm, ...more });

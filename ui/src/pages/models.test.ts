@@ -17,7 +17,7 @@ const server = (url: string, more: Partial<ModelServerView> = {}): ModelServerVi
 const model = (name: string, offered = true, elsewhere = false) => ({ name, size_bytes: null, context_tokens: null, elsewhere, missing: false, offered });
 const near = server('http://127.0.0.1:11434', { name: 'Ollama', models: [model('llama'), model('qwen')] });
 const shown = (mode: string, more: Partial<ModelsView> = {}, rest: Partial<Snapshot> = {}): Snapshot => ({
-  ...snapshot, chats: snapshot.chats, powers: [power(mode)], models: { servers: [near], uses: [], private_all: false, review: false, ...more }, ...rest,
+  ...snapshot, chats: snapshot.chats, powers: [power(mode)], models: { servers: [near], uses: [], private_all: false, review: false, preview_bytes: 0, ...more }, ...rest,
 });
 const running: TrialView = { text: '', state: 'running', problem: null, finish: null, tokens: null, duration_ms: 0 };
 

@@ -23,8 +23,8 @@ export const LONG = ['answer', 'task', 'context', 'last_message'] as const;
 /** Facts that have a place of their own. */
 const ELSEWHERE = new Set<string>(['command', 'text', 'folder', 'offered', 'chosen', ...LONG]);
 const SIZES = new Set(['size', 'size_before']);
-const NUMBERS = new Set(['more_arguments', 'more_points', 'new_folders', 'entries', 'entries_at_least', 'text_length', 'duration', 'messages', 'messages_length', 'max_tokens']);
-const WARN = new Set(['program_not_found', 'more_arguments', 'more_points', 'recursive', 'replaces', 'walls.full', 'in_terminal', 'clipboard.foreign', 'model_elsewhere']);
+const NUMBERS = new Set(['more_arguments', 'more_points', 'new_folders', 'entries', 'entries_at_least', 'text_length', 'duration', 'messages', 'messages_length', 'max_tokens', 'first_bytes']);
+const WARN = new Set(['program_not_found', 'more_arguments', 'more_points', 'recursive', 'replaces', 'walls.full', 'in_terminal', 'clipboard.foreign', 'model_elsewhere', 'first_bytes']);
 
 /** Where it happens: stands before what changes there. */
 export const isPlace = (row: Row): boolean => ['path', 'target', 'to', 'to_target'].includes(row.label);

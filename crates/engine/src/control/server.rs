@@ -220,6 +220,7 @@ async fn run(
         | Command::SetModelKey { key: Some(_), .. }
         | Command::SetPrivacy { on: Some(false) | None, .. }
         | Command::SetPrivacyReview { on: false }
+        | Command::SetPrivacyPreview { bytes: 1.. }
         | Command::ShareDevice { shared: true, .. }
         | Command::AddPort { .. }
         // Without any, the home folder is the one: taking the last away opens more.
@@ -276,6 +277,7 @@ async fn run(
         | Command::StopTrial { .. }
         | Command::SetPrivacy { on: Some(true), .. }
         | Command::SetPrivacyReview { on: true }
+        | Command::SetPrivacyPreview { bytes: 0 }
         | Command::LookAtDevices
         | Command::ShareDevice { shared: false, .. }
         | Command::RemovePort { .. }

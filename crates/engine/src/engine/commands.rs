@@ -136,6 +136,7 @@ impl Core {
             Command::StopTrial { id } => self.stop_trial(id),
             Command::SetPrivacy { session_id, on } => self.set_privacy(session_id.as_deref(), on),
             Command::SetPrivacyReview { on } => self.set_privacy_review(on),
+            Command::SetPrivacyPreview { bytes } => self.set_privacy_preview(bytes),
             Command::LookAtDevices => return Ok(Todo::Waiting(self.look_at_devices())),
             Command::ShareDevice { id, shared } => return Ok(Todo::Waiting(self.share_device(&id, shared)?)),
             Command::AddPort { path } => return Ok(Todo::Waiting(self.add_port(path)?)),

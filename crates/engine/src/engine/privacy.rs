@@ -3,6 +3,7 @@
 //! A change counts at the next operation. What was described where contents may leave again is forgotten, and questions that policy would
 //! not ask any more are taken back.
 
+use drawbridge_core::model::MAX_PREVIEW_BYTES;
 use drawbridge_core::{SessionId, escape_outside_text};
 use drawbridge_policy::{MAX_PRIVACY_CHATS, PolicyState};
 use serde_json::{Value, json};
@@ -57,6 +58,23 @@ impl Core {
     pub(super) fn set_privacy_review(&self, on: bool) -> Done {
         let details = json!({ "review_answers": on });
         self.change_privacy(on, None, details, move |state| state.privacy.review = on)
+    }
+
+    /// Says how many first bytes may leave with the description of a private file.
+    pub(super) fn set_privacy_preview(&self, bytes: u16) -> Done {
+        if bytes > MAX_PREVIEW_BYTES {
+            let message =
+                format!("At most {MAX_PREVIEW_BYTES} first bytes of a private file may leave, so nothing has changed.");
+            return Err(CommandError::new("too_many_bytes", message));
+        }
+        let before = self.policy.get();
+        if bytes > 0 && before.ceilings.no_preview {
+            let by = escape_outside_text(&before.ceilings.by);
+            return Err(managed(&format!("{by} lets no first bytes of private files leave this computer")));
+        }
+        let details = json!({ "preview_bytes": bytes });
+        let stricter = bytes <= before.privacy.preview_bytes;
+        self.change_privacy(stricter, None, details, move |state| state.privacy.preview_bytes = bytes)
     }
 
     /// Changes what holds. In the strict direction it counts even where it cannot be stored.

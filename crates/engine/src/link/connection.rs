@@ -339,6 +339,7 @@ impl Connection {
         for kept in self.afloat.drain(..).filter(|kept| !kept.may_leave()) {
             kept.stays(Stayed::Rest);
         }
+        self.out.cut();
         self.cut = true;
         self.renew = true;
         self.end = Some(End::Retry(cut()));

@@ -93,6 +93,17 @@ impl Outbox {
         Some(Due { message: instead, kept: None })
     }
 
+    /// Drops everything when a connection is cut, and writes down which answers have to stay.
+    pub(super) fn cut(&mut self) {
+        for waiting in self.0.drain(..) {
+            if let What::Answer { kept, .. } = waiting.what
+                && !kept.may_leave()
+            {
+                kept.stays(Stayed::All);
+            }
+        }
+    }
+
     /// Takes out what is still said when a link ends. Parts of an answer that will never be whole stay here: whoever ends a link, or
     /// raises the bridge, wants no more of it to leave. Parts whose end waits behind them go with it.
     pub(super) fn left_to_say(&mut self, unfinished: impl Fn(&RequestId) -> bool) -> Left {

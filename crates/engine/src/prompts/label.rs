@@ -156,6 +156,8 @@ labels! {
     MaxTokens = "max_tokens",
     /// A file whose contents stay here.
     PrivateFile = "private_file",
+    /// So many first bytes of the file would leave with its description.
+    FirstBytes = "first_bytes",
     /// The name of a file that is not known any more.
     UnknownStub = "unknown_stub",
     /// What the model is told to do.

@@ -27,13 +27,18 @@ pub(super) fn turn(op: &Turn, session: Option<&SessionId>, scene: &Scene, facts:
     }
 }
 
-/// The facts of an answer that would leave this computer, the whole answer among them.
+/// The facts of an answer that would leave this computer: the whole answer, who gave it, and what was asked about which files, since an
+/// answer alone says little.
 pub(super) fn release(op: &Release, scene: &Scene, facts: &mut PromptFacts) {
     let details = &mut facts.details;
     push(details, Label::Answer, &op.answer);
     push(details, Label::Model, &op.model);
     for path in &op.paths {
         push(details, Label::PrivateFile, within(path, scene));
+    }
+    push(details, Label::Task, &op.task);
+    if let Some(context) = &op.context {
+        push(details, Label::Context, context);
     }
 }
 

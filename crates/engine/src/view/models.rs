@@ -15,6 +15,9 @@ pub struct ModelsView {
     pub private_all: bool,
     /// The person reads what a model answers about private files before it leaves.
     pub review: bool,
+    /// So many first bytes may leave with the description of a private file.
+    #[serde(default)]
+    pub preview_bytes: u16,
 }
 
 /// A server of local models.

@@ -1,8 +1,12 @@
 //! What a machine says of its models and devices, and the frames of the local model and of privacy mode (spec 11 to 13).
 
 use super::{Checked, text};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+/// Bytes of a file that a description may hold.
+const PREVIEW_MAX: usize = 256;
 const FINISHES: [&str; 3] = ["stop", "length", "content_filter"];
 /// Characters of a model's name.
 const MODEL_MAX: usize = 200;
@@ -138,7 +142,8 @@ fn turn(p: &Value) -> Checked {
     text(p, "model", MODEL_MAX)
 }
 
-/// A stub names its file and shows nothing of it: not in a field of its own, and not as a preview.
+/// A stub names its file and shows nothing of it in a field of its own, and as a preview no more than the first bytes that a person can let
+/// leave.
 fn stub(p: &Value) -> Checked {
     only(p, &["mode", "path", "size_bytes", "mime_type", "sha256", "schema_preview", "stub_id"])?;
     fits("mode", p["mode"] == "stub")?;
@@ -147,9 +152,13 @@ fn stub(p: &Value) -> Checked {
     fits("mime_type", p["mime_type"].is_null() || p["mime_type"].is_string())?;
     let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     fits("sha256", p["sha256"].as_str().is_some_and(|hash| hash.len() == 64 && hash.bytes().all(hex)))?;
-    fits("schema_preview", p["schema_preview"] == "")?;
+    fits("schema_preview", p["schema_preview"].as_str().is_some_and(is_preview))?;
     let id = p["stub_id"].as_str().and_then(|id| id.strip_prefix("stub_"));
     fits("stub_id", id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok()))
+}
+
+fn is_preview(text: &str) -> bool {
+    STANDARD.decode(text).is_ok_and(|bytes| bytes.len() <= PREVIEW_MAX)
 }
 
 /// The details that the protocol gives to the errors of the local model.

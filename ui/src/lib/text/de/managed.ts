@@ -28,5 +28,6 @@ export const managed = {
   'managed.key.proxy': 'Proxy',
   'managed.key.tls': 'Zertifikate',
   'managed.models': 'Nur Modellserver auf diesem Computer werden gefragt.',
+  'managed.preview': 'Von privaten Dateien verlassen auch keine ersten Bytes diesen Computer.',
   'managed.privacy': 'Inhalte von Dateien bleiben in jedem Chat auf diesem Computer.',
 };

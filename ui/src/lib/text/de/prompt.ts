@@ -144,6 +144,7 @@ export const prompt = {
   'prompt.detail.gpio_line': 'Leitung',
   'prompt.detail.level': 'Pegel',
   'prompt.detail.pull': 'Gezogen',
+  'prompt.detail.first_bytes': 'Erste Bytes des Inhalts, die hinausgingen',
   'prompt.detail.private_file': 'Datei, die hier bleibt',
   'prompt.detail.unknown_stub': 'Datei, die nicht mehr bekannt ist',
   'prompt.detail.task': 'Was es tun soll',

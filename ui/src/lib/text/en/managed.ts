@@ -28,5 +28,6 @@ export const managed = {
   'managed.key.proxy': 'Proxy',
   'managed.key.tls': 'Certificates',
   'managed.models': 'Only model servers on this computer can be asked.',
+  'managed.preview': 'No first bytes of private files leave this computer.',
   'managed.privacy': 'Contents of files stay on this computer in every chat.',
 } as const;

@@ -144,6 +144,7 @@ export const prompt = {
   'prompt.detail.gpio_line': 'Line',
   'prompt.detail.level': 'Level',
   'prompt.detail.pull': 'Pulled',
+  'prompt.detail.first_bytes': 'First bytes of its content that would leave',
   'prompt.detail.private_file': 'File that stays here',
   'prompt.detail.unknown_stub': 'File that is not known any more',
   'prompt.detail.task': 'What it is to do',
