@@ -63,7 +63,7 @@ const inSight = (one) => {
   const box = one.getBoundingClientRect();
   return one.checkVisibility() && box.width > 1 && box.bottom > 0 && box.top < innerHeight && !one.closest('.unseen');
 };
-const cut = [...document.querySelectorAll('button, h1, h2, h3, select, .tag')].filter((one) => one.checkVisibility() && !one.closest('.unseen') && one.scrollWidth > one.clientWidth + 1);
+const cut = [...document.querySelectorAll('button, h1, h2, h3, select, .tag')].filter((one) => one.checkVisibility() && !one.closest('.unseen') && one.clientWidth > 1 && !(one.tagName === 'SELECT' && innerWidth < 180) && one.scrollWidth > one.clientWidth + 1);
 return {
   texts: texts.filter((text) => text),
   width: document.documentElement.scrollWidth, room: innerWidth,
@@ -87,7 +87,7 @@ class Texts:
         stems = sorted({key.split(".")[0] for key in self.en})
         self.key = re.compile(rf"(?<![\w./-])(?:{'|'.join(stems)})(?:\.\w+)+(?![\w/])")
         # What reads like a key: a file of the fixture, and features, which the check-up gives as the platform names them.
-        self.files = {"audit.log", "app.launch", "app.list", "input.click", "input.key.hold", "screenshot.window", "window.list"}
+        self.files = {"audit.log", "secrets.enc", "app.launch", "app.list", "input.click", "input.key.hold", "screenshot.window", "window.list"}
         self.english = {text for key, text in self.en.items() if text != self.de[key] and text not in self.de.values()}
         german = "\n".join(self.de.values())
         parts = {part.strip() for text in self.english for part in re.split(r"\{\w+\}", text)}

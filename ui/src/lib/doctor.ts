@@ -42,6 +42,8 @@ const places = (one: Finding): Record<string, string> => {
   const given: Record<string, string> = { fix: one.fix ?? '' };
   for (const [name, value] of Object.entries(one.params)) if (value !== undefined) given[name] = name === 'keys' ? keyNames(value) : homeShort(value, look.desktop.home);
   if (given.features) given.features = inWords(given.features.split(', ')) || given.features;
+  // Devices that say no name of their own have one of ours.
+  for (const name of ['names', 'device']) if (given[name]) given[name] = given[name].split(', ').map((item) => told(item).text).join(', ');
   if (given.said) given.said = told(given.said).text;
   // Why there is no link has words of its own, by their code.
   if (given.why) given.why = one.check === 'link' ? named(`link.why.${given.code}`, given.why, { said: given.why }) : told(given.why).text;

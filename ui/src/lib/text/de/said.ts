@@ -12,6 +12,8 @@ export const said = {
   'said.usb.hub': 'Agenten benutzen es nie: Es ist ein Verteiler.',
   'said.usb.firmware': 'Agenten benutzen es nie: Es ist der Weg zu neuer Firmware für ein Gerät mit einem solchen Teil.',
   'said.usb.other': 'Agenten benutzen es nie: Seine Art steht nicht auf der Liste dessen, was benutzt werden darf.',
+  'said.device.serial': 'Serieller Anschluss',
+  'said.device.serial_at': 'Serieller Anschluss ({what})',
   'said.device.group': 'Sie dürfen {path} nicht öffnen: Es gehört der Gruppe {group}. Fügen Sie sich mit „sudo usermod -aG {same} $USER“ hinzu und melden Sie sich dann am Computer ab und wieder an.',
   'said.device.group_later': 'Sie dürfen {path} noch nicht öffnen: Sie sind in der Gruppe {group}, aber noch nicht seit Ihrer Anmeldung am Computer. Melden Sie sich dort ab und wieder an.',
   'said.device.no_group': 'Sie dürfen {path} nicht öffnen, und keine Gruppe gibt Ihnen das (die des Geräts ist {group}). Fragen Sie, wer diesen Computer betreut, oder legen Sie eine udev-Regel für das Gerät an.',

@@ -12,6 +12,8 @@ export const said = {
   'said.usb.hub': 'agents never use it: it is a hub',
   'said.usb.firmware': 'agents never use it: it is the way to new firmware for a device with such a part',
   'said.usb.other': 'agents never use it: it is of a kind that is not on the list of what may be used',
+  'said.device.serial': 'Serial port',
+  'said.device.serial_at': 'Serial port ({what})',
   'said.device.group': 'this user may not open {path}: it belongs to the group {group}. Add yourself with `sudo usermod -aG {same} $USER`, then sign out and in again',
   'said.device.group_later': 'this user may not open {path} yet: you are in the group {group}, but not since you signed in; sign out and in again',
   'said.device.no_group': 'this user may not open {path}, and no group gives it (its group is {group}); ask whoever looks after this computer, or add a udev rule for the device',
