@@ -187,7 +187,7 @@ fn described(place: Place, size_bytes: u64, sha256: [u8; 32], preview: Vec<u8>) 
         path: place.path(),
         size_bytes,
         mime_type: place.mime(),
-        sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
+        sha256: drawbridge_core::hex::encode(sha256),
         stub_id: id.clone(),
         preview,
     };

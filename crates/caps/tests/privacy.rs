@@ -159,7 +159,7 @@ fn failed<T>(result: Result<T, OpError>) -> String {
 async fn a_file_is_described_and_the_local_model_answers_about_it() {
     let desk = Desk::new().await;
     let stub = desk.stub("pay.csv").await.unwrap();
-    let digest: String = Sha256::digest(SECRET).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = drawbridge_core::hex::encode(Sha256::digest(SECRET));
     assert_eq!((stub.size_bytes, stub.sha256.as_str()), (SECRET.len() as u64, digest.as_str()));
     assert_eq!(stub.mime_type.as_deref(), Some("text/csv"));
     assert_eq!(stub.path, desk.inside("pay.csv").to_str().unwrap());

@@ -9,7 +9,7 @@ use drawbridge_engine::device_act::{DeviceAct, DeviceBytes, DeviceResult, MAX_OU
 
 use crate::args::{Named, UsbControl, UsbData, UsbTransfer, UsbVerb};
 use crate::coded::{USAGE, coded};
-use crate::devices::{Desk, digits, ms, whole_file};
+use crate::devices::{Desk, ms, whole_file};
 use crate::out;
 use crate::place::odd_answer;
 
@@ -84,7 +84,7 @@ async fn transferred(named: &Named, act: DeviceAct, data: &UsbData) -> anyhow::R
             if data.raw {
                 out::bytes(&bytes)?;
             } else {
-                out::line(&digits(&bytes))?;
+                out::line(&drawbridge_core::hex::encode(&bytes))?;
             }
         }
         DeviceResult::Written { bytes } => out::line(&format!("{bytes} bytes written"))?,

@@ -94,13 +94,12 @@ async fn an_export_can_be_checked_by_whoever_has_the_key() {
         bytes
     };
     let (log, manifest, signature) = (member("audit.log"), member("manifest.json"), member("manifest.sig"));
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let key: Vec<u8> = (0..32).map(|at| u8::from_str_radix(&key.trim()[at * 2..at * 2 + 2], 16).unwrap()).collect();
+    let key = drawbridge_core::hex::decode(key.trim()).unwrap();
     let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(&key).unwrap();
     mac.update(&manifest);
-    assert_eq!(hex(&mac.finalize().into_bytes()), String::from_utf8(signature).unwrap());
+    assert_eq!(drawbridge_core::hex::encode(mac.finalize().into_bytes()), String::from_utf8(signature).unwrap());
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
-    assert_eq!(manifest["files"][0]["sha256"], json!(hex(&sha2::Sha256::digest(&log))));
+    assert_eq!(manifest["files"][0]["sha256"], json!(drawbridge_core::hex::encode(sha2::Sha256::digest(&log))));
     assert_eq!(manifest["files"][0]["size"], json!(log.len()));
 }
 

@@ -7,6 +7,7 @@ mod clock;
 pub mod computer;
 mod error;
 pub mod hardware;
+pub mod hex;
 mod id;
 mod limits;
 pub mod model;

@@ -121,7 +121,7 @@ fn id_from(system: Option<&str>, host: &str, kept: &Path) -> std::io::Result<Str
     getrandom::fill(&mut random).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
     random[6] = random[6] & 0x0f | 0x40;
     random[8] = random[8] & 0x3f | 0x80;
-    let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = drawbridge_core::hex::encode(random);
     let uuid = dashed(&digits);
     let host: String =
         host.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect();

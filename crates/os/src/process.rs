@@ -273,6 +273,6 @@ pub fn take_over(owner: &str) -> usize {
 fn random_marker() -> std::io::Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
-    let random = bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    let random = drawbridge_core::hex::encode(bytes);
     Ok(OWNER.get().map_or_else(|| random.clone(), |owner| format!("{owner}-{random}")))
 }

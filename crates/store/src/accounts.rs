@@ -108,7 +108,7 @@ impl First {
 
     fn digest(&self) -> String {
         let digest = Sha256::digest(format!("{}\n{}", self.platform_url, self.client_id));
-        digest.iter().take(8).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+        drawbridge_core::hex::encode(&digest[..8])
     }
 }
 
@@ -250,7 +250,7 @@ impl AccountBook {
         }
         let mut random = [0_u8; 8];
         getrandom::fill(&mut random).map_err(|_| AccountsFault::NoRandom)?;
-        let key = random.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        let key = drawbridge_core::hex::encode(random);
         self.change(|document| {
             if document.accounts.len() >= MOST_ACCOUNTS {
                 return Err(AccountsFault::TooMany);

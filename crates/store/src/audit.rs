@@ -52,19 +52,14 @@ impl AuditKey {
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = Zeroizing::new([0_u8; 32]);
-        if text.len() != 64 || !text.is_ascii() {
-            return None;
-        }
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
-        }
-        text.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(Self(bytes))
+        drawbridge_core::hex::decode_into(text, &mut bytes[..]).ok()?;
+        Some(Self(bytes))
     }
 
     /// Returns 64 lower-case hex digits. For the secret store and `audit key --show` alone.
     #[must_use]
     pub fn to_hex(&self) -> Zeroizing<String> {
-        Zeroizing::new(canonical::hex(&self.0[..]))
+        Zeroizing::new(drawbridge_core::hex::encode(&self.0[..]))
     }
 
     /// Returns the bytes, for the key of grants.

@@ -234,7 +234,7 @@ pub fn keychain_of(state_dir: &Path) -> std::io::Result<Keychain> {
         Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {
             let mut random = [0_u8; 8];
             getrandom::fill(&mut random).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
-            let name = random.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+            let name = drawbridge_core::hex::encode(random);
             // Another process may make it at this very moment, and has its secrets under its name then.
             private::create_once(&path, name.as_bytes())?;
             read()?

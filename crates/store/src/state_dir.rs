@@ -99,7 +99,7 @@ impl StateDir {
     #[must_use]
     pub fn control_socket(&self) -> PathBuf {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
-        let tag: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let tag = drawbridge_core::hex::encode(&digest[..8]);
         private::socket_path(&self.path, "control.sock", &tag)
     }
 

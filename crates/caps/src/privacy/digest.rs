@@ -154,10 +154,6 @@ mod tests {
         Folder::open_file(root.folder(), std::ffi::OsStr::new("file")).unwrap()
     }
 
-    fn hex(bytes: [u8; 32]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
     fn pattern(size: usize) -> Vec<u8> {
         (0..size).map(|number| u8::try_from(number * 31 % 251).unwrap()).collect()
     }
@@ -166,7 +162,7 @@ mod tests {
     fn known_bytes_have_their_known_digest() {
         let (_dir, file, facts) = file_with(b"abc");
 
-        assert_eq!(hex(sha256(&file, &facts, &CancellationToken::new()).unwrap()), ABC);
+        assert_eq!(drawbridge_core::hex::encode(sha256(&file, &facts, &CancellationToken::new()).unwrap()), ABC);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl AnswerSecret {
         }
         let mut bytes = [0_u8; 16];
         getrandom::fill(&mut bytes).map_err(|_| anyhow!("the system gives no random numbers"))?;
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = drawbridge_core::hex::encode(bytes);
         Ok(Some(Self { value: Arc::new(SecretString::from(text)), file }))
     }
 

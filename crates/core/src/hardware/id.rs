@@ -1,6 +1,6 @@
 //! Names of devices for sharing. How a name comes from what a device is, `os` knows.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use super::DeviceKind;
 
@@ -33,12 +33,7 @@ impl DeviceId {
     /// Names a device by the beginning of a digest over what it is: `serial-0a1b2c3d4e5f`.
     #[must_use]
     pub fn of_digest(kind: DeviceKind, digest: [u8; 6]) -> Self {
-        let mut name = format!("{}-", kind.name());
-        for byte in digest {
-            // Writing into a String cannot fail.
-            let _ = write!(name, "{byte:02x}");
-        }
-        Self(name)
+        Self(format!("{}-{}", kind.name(), crate::hex::encode(digest)))
     }
 
     /// Names a device by what it is called. Letters become lower case, what does not fit becomes `-`, and a long name is cut.

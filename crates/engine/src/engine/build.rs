@@ -471,7 +471,7 @@ fn share(
 /// Ends commands that outlived an engine of this state folder because it was killed. The folder's lock is ours by now.
 async fn end_what_was_left(state: &std::path::Path) {
     let digest = Sha256::digest(state.as_os_str().as_encoded_bytes());
-    let owner: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let owner = drawbridge_core::hex::encode(&digest[..8]);
     let ended = tokio::task::spawn_blocking(move || process::take_over(&owner)).await.unwrap_or_default();
     if ended > 0 {
         tracing::warn!(ended, "ended processes that commands of an earlier run had left behind");

@@ -113,7 +113,7 @@ fn shown(as_text: Label, as_bytes: Label, bytes: &[u8], details: &mut Vec<Prompt
     match std::str::from_utf8(bytes) {
         Ok(text) if text.chars().all(plain) => push(details, as_text, text),
         Ok(_) | Err(_) => {
-            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let digits: Vec<String> = bytes.iter().map(|byte| drawbridge_core::hex::encode([*byte])).collect();
             push(details, as_bytes, &digits.join(" "));
         }
     }

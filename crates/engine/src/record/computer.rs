@@ -156,7 +156,7 @@ fn keyed_prefix(text: &str) -> Option<String> {
         getrandom::fill(&mut key).ok().map(|()| key)
     });
     let digest = Sha256::new().chain_update(key.as_ref()?).chain_update(text).finalize();
-    Some(digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect())
+    Some(drawbridge_core::hex::encode(&digest[..4]))
 }
 
 /// Names a chord, but not which character it types.

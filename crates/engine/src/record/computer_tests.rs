@@ -157,7 +157,7 @@ fn clipboard_text_is_told_by_its_size_and_a_tag_that_only_this_run_can_make() {
 
     assert_ne!(write("hunter3 ✓")["sha256_keyed_prefix"], tag);
     // Who guesses the text cannot confirm it by the plain digest.
-    let plain: String = Sha256::digest("hunter2 ✓").iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let plain = drawbridge_core::hex::encode(&Sha256::digest("hunter2 ✓")[..4]);
     assert_ne!(plain, tag);
     assert_eq!(logged(ComputerOp::ClipboardRead, None).subject(), "text");
 }

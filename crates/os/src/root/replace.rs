@@ -12,7 +12,6 @@
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::unix::ffi::OsStrExt;
 
 use drawbridge_core::IoReason;
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
@@ -339,11 +338,7 @@ fn tolerate(result: Result<(), Errno>) -> Result<(), PathFault> {
 pub fn temporary_name() -> Result<OsString, PathFault> {
     let mut random = [0_u8; 8];
     getrandom::fill(&mut random).map_err(|fault| PathFault::file(IoReason::Io, &fault.to_string()))?;
-    let mut name = b".drawbridge-".to_vec();
-    for byte in random {
-        name.extend_from_slice(format!("{byte:02x}").as_bytes());
-    }
-    Ok(OsStr::from_bytes(&name).to_os_string())
+    Ok(OsString::from(format!(".drawbridge-{}", drawbridge_core::hex::encode(random))))
 }
 
 #[cfg(test)]

@@ -36,16 +36,6 @@ pub(super) fn keyed(key: &AuditKey) -> Keyed {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            out.push(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }));
-        }
-    }
-    out
-}
-
 /// Writes the whole line of a record into `line` and returns its MAC in hex.
 pub(super) fn write_line(line: &mut Vec<u8>, mac: &Keyed, record: Record, frame: &Frame<'_>) -> String {
     const NO_MAC: &[u8; 64] = &[b'0'; 64];
@@ -87,7 +77,7 @@ pub(super) fn write_line(line: &mut Vec<u8>, mac: &Keyed, record: Record, frame:
     let mut mac = mac.clone();
     mac.update(&line[..first_end]);
     mac.update(&line[second_start..]);
-    let mac = hex(&mac.finalize().into_bytes());
+    let mac = drawbridge_core::hex::encode(&mac.finalize().into_bytes());
     line[mac_at..mac_at + 64].copy_from_slice(mac.as_bytes());
     line.push(b'\n');
     mac

@@ -8,7 +8,7 @@ use drawbridge_os::private::{self, Links};
 use hmac::Mac as _;
 use serde::{Deserialize, Serialize};
 
-use super::canonical::{Keyed, hex};
+use super::canonical::Keyed;
 use super::files;
 
 /// A fixed size, so that writing anew needs no truncation and no second file.
@@ -58,7 +58,7 @@ fn mac_of(head: &Head, mac: &Keyed) -> String {
     }
     mac.update(&head.seq.to_le_bytes());
     mac.update(&head.total.to_le_bytes());
-    hex(&mac.finalize().into_bytes())
+    drawbridge_core::hex::encode(&mac.finalize().into_bytes())
 }
 
 fn sealed(head: &Head, mac: &Keyed) -> Vec<u8> {

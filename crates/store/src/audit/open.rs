@@ -8,7 +8,7 @@ use drawbridge_os::private::{self, Links};
 use serde_json::{Map, Value, json};
 
 use super::AuditPaths;
-use super::canonical::{Keyed, hex};
+use super::canonical::Keyed;
 use super::files::{self, Ends};
 use super::head::{self, Head, Kept};
 use super::verify::{chain_in, head_fault, line_is_sound};
@@ -219,5 +219,5 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
 pub(super) fn new_id() -> io::Result<String> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(|_| io::Error::other("the system gives no random numbers"))?;
-    Ok(hex(&random))
+    Ok(drawbridge_core::hex::encode(&random))
 }

@@ -266,7 +266,7 @@ fn stable_name(file: &mut File, head: &[u8]) -> io::Result<String> {
     let named = first.as_ref().and_then(|first| {
         text(files::opened(first).and_then(|facts| facts.get("file_id"))).or_else(|| text(first.get("hmac")))
     });
-    Ok(named.unwrap_or_else(|| super::canonical::hex(&head[..head.len().min(16)])))
+    Ok(named.unwrap_or_else(|| drawbridge_core::hex::encode(&head[..head.len().min(16)])))
 }
 
 /// Reads the line that begins at an offset; none when it is not whole.

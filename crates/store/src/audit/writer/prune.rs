@@ -9,7 +9,6 @@ use drawbridge_os::private;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::super::canonical::hex;
 use super::super::files::{self, Ends};
 use super::super::open::object;
 use super::{AuditFault, AuditLog, event};
@@ -63,7 +62,7 @@ fn file_digest(path: &Path) -> io::Result<String> {
     loop {
         let read = file.read(&mut chunk)?;
         if read == 0 {
-            return Ok(hex(&digest.finalize()));
+            return Ok(drawbridge_core::hex::encode(&digest.finalize()));
         }
         digest.update(&chunk[..read]);
     }
