@@ -18,7 +18,7 @@ use drawbridge_store::settings::Settings;
 use crate::args::{DevicesVerb, Named};
 use crate::coded::{NO_ENGINE, coded};
 use crate::place::{Place, Reach, odd_answer};
-use crate::{accounts, configuration, out, stopped};
+use crate::{accounts, configuration, out, signals, stopped};
 
 /// A person may have to answer a question before an act begins.
 const QUESTION: Duration = Duration::from_secs(75);
@@ -170,6 +170,32 @@ impl Desk {
     }
 }
 
+impl Desk {
+    /// Uses it and holds what was opened until this program ends, by Ctrl-C or otherwise; `undo` then closes it. The engine does so
+    /// itself when this program is killed.
+    ///
+    /// # Errors
+    /// Why it was refused or failed, or that the engine ended first.
+    pub(crate) async fn hold(mut self, act: DeviceAct, undo: DeviceAct, within: Duration) -> anyhow::Result<u8> {
+        // From here on, so that a Ctrl-C that comes early closes in order as well.
+        let ended = signals::ended()?;
+        tokio::pin!(ended);
+        let command = Command::UseDevice { device: self.device.id.clone(), act };
+        tokio::select! {
+            held = self.client.hold_within(&command, within + QUESTION) => drop(held?),
+            // Hanging up ends the act.
+            () = &mut ended => return Ok(0),
+        }
+        out::complain("this is held until you end it with Ctrl-C");
+        tokio::select! {
+            () = &mut ended => {}
+            () = self.client.gone() => bail!("Drawbridge has ended, so nothing is held any more"),
+        }
+        self.client.send_within(&Command::UseDevice { device: self.device.id.clone(), act: undo }, within).await?;
+        Ok(0)
+    }
+}
+
 async fn connected() -> anyhow::Result<Client> {
     Place::from_env()?.engine().await?.ok_or_else(|| {
         let why = anyhow!("Drawbridge is not running, so nothing was done; start it with --enable-hardware first");
@@ -290,11 +316,6 @@ pub(crate) fn whole_file(path: &Path, most: usize) -> anyhow::Result<Vec<u8>> {
         bail!("{} has more than {most} bytes, which is the most for one transfer", path.display());
     }
     Ok(bytes)
-}
-
-/// Writes bytes as digits.
-pub(crate) fn digits(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Seconds as whole milliseconds, for acts.

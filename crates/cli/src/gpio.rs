@@ -25,7 +25,12 @@ pub(crate) async fn run(verb: GpioVerb) -> anyhow::Result<u8> {
             out::line(if high { "1" } else { "0" })?;
             Ok(0)
         }
-        GpioVerb::Write { line, level } => {
+        GpioVerb::Write { line, level, hold } => {
+            if hold {
+                let (desk, line) = desk_of(line).await?;
+                let act = DeviceAct::GpioWrite { line, high: level };
+                return desk.hold(act, DeviceAct::GpioRelease { line }, SOON).await;
+            }
             use_line(line, |line| DeviceAct::GpioWrite { line, high: level }, SOON).await?;
             Ok(0)
         }
@@ -71,10 +76,16 @@ pub(crate) async fn run(verb: GpioVerb) -> anyhow::Result<u8> {
 }
 
 async fn use_line(line: Line, act: impl FnOnce(u32) -> DeviceAct, within: Duration) -> anyhow::Result<DeviceResult> {
-    let (device, line) = parts(line)?;
-    let mut desk = Desk::at(&Named { device }, DeviceKind::Gpio).await?;
-    let number = number_of(desk.device(), &line)?;
+    let (mut desk, number) = desk_of(line).await?;
     desk.act(act(number), within).await
+}
+
+/// Finds a chip and the number of a line of it.
+async fn desk_of(line: Line) -> anyhow::Result<(Desk, u32)> {
+    let (device, line) = parts(line)?;
+    let desk = Desk::at(&Named { device }, DeviceKind::Gpio).await?;
+    let number = number_of(desk.device(), &line)?;
+    Ok((desk, number))
 }
 
 /// The chip and the line, which may stand behind a colon of it.

@@ -4,13 +4,13 @@ use std::io::{self, IsTerminal as _, Read};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use drawbridge_core::escape_outside_text;
 use drawbridge_core::hardware::DeviceKind;
+use drawbridge_core::{escape_outside_text, hex};
 use drawbridge_engine::device_act::{DeviceAct, DeviceBytes, DeviceResult, MAX_IN_BYTES};
 
 use crate::args::{FlowName, ParityName, SerialLines, SerialOpen, SerialRead, SerialVerb, SerialWrite};
 use crate::coded::{USAGE, coded};
-use crate::devices::{Desk, digits, ms};
+use crate::devices::{Desk, ms};
 use crate::out;
 use crate::place::odd_answer;
 
@@ -52,7 +52,11 @@ async fn open(args: SerialOpen) -> anyhow::Result<u8> {
         stop_bits: args.stop_bits,
         flow: flow.to_owned(),
     };
-    Desk::at(&args.named, DeviceKind::Serial).await?.act(act, SOON).await?;
+    let mut desk = Desk::at(&args.named, DeviceKind::Serial).await?;
+    if args.hold {
+        return desk.hold(act, DeviceAct::SerialClose, SOON).await;
+    }
+    desk.act(act, SOON).await?;
     Ok(0)
 }
 
@@ -85,12 +89,12 @@ async fn write(args: SerialWrite) -> anyhow::Result<u8> {
         if part.is_empty() {
             break;
         }
-        let so_far = || format!("{written} bytes had been written before that");
+        let so_far = |fault: anyhow::Error| anyhow::anyhow!("{fault:#} Before that, {written} bytes were written.");
         let act = DeviceAct::SerialWrite { data: DeviceBytes::of(&part) };
         match desk.act(act, WRITE_WITHIN).await {
             Ok(DeviceResult::Written { bytes }) => written += bytes,
             Ok(_) => return Err(odd_answer()),
-            Err(fault) if written > 0 => return Err(fault.context(so_far())),
+            Err(fault) if written > 0 => return Err(so_far(fault)),
             Err(fault) => return Err(fault),
         }
     }
@@ -152,7 +156,7 @@ async fn read(args: SerialRead) -> anyhow::Result<u8> {
 /// Prints what came in: as it is, or so that it does nothing to a terminal.
 fn print(bytes: &[u8], hex: bool) -> anyhow::Result<()> {
     if hex {
-        return Ok(out::line(&digits(bytes))?);
+        return Ok(out::line(&hex::encode(bytes))?);
     }
     let printed =
         if io::stdout().is_terminal() { out::bytes(for_terminal(bytes).as_bytes()) } else { out::bytes(bytes) };

@@ -128,6 +128,14 @@ async fn lines_are_read_driven_and_watched() {
     let late = rig.run(&["gpio", "watch", CHIP, "7", "--timeout", "0"]).await;
     assert!(late.status.code() == Some(1) && said(&late).contains("0 of 1 changes"), "{}", said(&late));
     rig.expect(0, &["gpio", "release", CHIP, "17"]).await;
+    let by_name = format!("{CHIP}:RELAY");
+    rig.expect(0, &["gpio", "write", &by_name, "1"]).await;
+    assert_eq!(desk.board.driven(CHIP, 4), Some(true));
+    rig.expect(0, &["gpio", "release", CHIP, "RELAY"]).await;
+    assert_eq!(desk.board.driven(CHIP, 4), None);
+    assert!(rig.expect(0, &["devices"]).await.contains("lines with names: 4 RELAY, 5 LED, 6 LED"));
+    let several = rig.run(&["gpio", "read", CHIP, "LED"]).await;
+    assert!(several.status.code() == Some(1) && said(&several).contains("5, 6"), "{}", said(&several));
     let none = rig.run(&["gpio", "read", CHIP, "58"]).await;
     assert_eq!(none.status.code(), Some(1), "it has 58 lines");
 

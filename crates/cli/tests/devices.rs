@@ -294,6 +294,53 @@ async fn what_comes_by_a_pipe_goes_out_as_it_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_a_command_holds_is_closed_when_it_goes_however_it_goes() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+    for how in ["-INT", "-KILL"] {
+        let mut child = rig.command(&["serial", "open", &port, "--hold"]).spawn().unwrap();
+        until_held(&rig, true).await;
+        // The other commands of the person use it meanwhile.
+        rig.expect(0, &["serial", "write", &port, "mine"]).await;
+        assert_eq!(pair.receive(4).unwrap(), b"mine");
+        let refused = rig.run(&["serial", "open", &port, "--hold"]).await;
+        assert!(refused.status.code() == Some(1) && said(&refused).contains("open already"), "{}", said(&refused));
+
+        let id = child.id().unwrap().to_string();
+        assert!(std::process::Command::new("kill").args([how, &id]).status().unwrap().success());
+        let ended = within(child.wait()).await.unwrap();
+        if how == "-INT" {
+            assert_eq!(ended.code(), Some(0));
+            assert!(!is_held(&rig).await, "it was closed before the command ended");
+        }
+        until_held(&rig, false).await;
+    }
+    // What is opened as usual stays open.
+    rig.expect(0, &["serial", "open", &port]).await;
+    assert!(is_held(&rig).await);
+    let audit = rig.audit();
+    let closed = records(&audit, "HARDWARE_SERIAL_CLOSE");
+    assert_eq!(closed.iter().filter(|record| record["result"]["ok"] == true).count(), 2);
+    assert_eq!(closed.len(), 2, "closed once each");
+    assert_eq!(started.stop().await, Some(0));
+}
+
+async fn is_held(rig: &Rig) -> bool {
+    let picture = snapshot(rig).await;
+    picture["devices"]["devices"].as_array().unwrap().iter().any(|row| row["held_by"] == "cli")
+}
+
+async fn until_held(rig: &Rig, wanted: bool) {
+    let held = async {
+        while is_held(rig).await != wanted {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    within(held).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn wrong_words_do_nothing() {
     let rig = Rig::new().await;
     for words in [

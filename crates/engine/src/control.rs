@@ -6,6 +6,7 @@
 //! question needs more than that, see [`ControlOptions`].
 
 mod client;
+mod held;
 mod server;
 
 pub use client::{Client, ControlError};

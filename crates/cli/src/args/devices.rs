@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use drawbridge_core::hex;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DevicesVerb {
@@ -72,6 +73,9 @@ pub(crate) struct SerialOpen {
     /// Flow control
     #[arg(long, default_value = "none")]
     pub(crate) flow: FlowName,
+    /// Stay and hold it: closed when this command ends, by Ctrl-C or otherwise. Other commands can use it meanwhile
+    #[arg(long)]
+    pub(crate) hold: bool,
 }
 
 /// Parity.
@@ -267,6 +271,9 @@ pub(crate) enum GpioVerb {
         /// 0 or 1
         #[arg(value_parser = level, action = clap::ArgAction::Set)]
         level: bool,
+        /// Stay and hold it: let go when this command ends, by Ctrl-C or otherwise
+        #[arg(long)]
+        hold: bool,
     },
     /// Waits for changes of a line; exit 1 when fewer come in time
     Watch {
@@ -336,17 +343,12 @@ pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 /// Takes hexadecimal digits, in pairs; blanks and colons between them are fine.
 fn bytes(text: &str) -> Result<Bytes, String> {
-    const WRONG: &str = "bytes are pairs of hexadecimal digits, such as 0d0a or 0d:0a";
-    let digits: Vec<char> = text.chars().filter(|c| !matches!(c, ' ' | ':')).collect();
-    if digits.is_empty() || !digits.len().is_multiple_of(2) {
-        return Err(WRONG.to_owned());
+    let digits: String = text.chars().filter(|c| !matches!(c, ' ' | ':')).collect();
+    match hex::decode(&digits) {
+        Ok(bytes) if !bytes.is_empty() => Ok(Bytes(bytes)),
+        Ok(_) => Err("there is no digit; bytes are pairs of hexadecimal digits, such as 0d0a or 0d:0a".to_owned()),
+        Err(why) => Err(format!("{why}; bytes are pairs of hexadecimal digits, such as 0d0a or 0d:0a")),
     }
-    let pair = |pair: &[char]| {
-        let mut digits = pair.iter().map(|digit| digit.to_digit(16));
-        let (high, low) = (digits.next()??, digits.next()??);
-        u8::try_from(high * 16 + low).ok()
-    };
-    digits.chunks(2).map(pair).collect::<Option<_>>().map(Bytes).ok_or_else(|| WRONG.to_owned())
 }
 
 fn number(text: &str, most: u32) -> Result<u32, String> {

@@ -78,6 +78,24 @@ impl Client {
         serde_json::from_value(reply).map_err(broken)
     }
 
+    /// As [`Client::send_within`], for what is to stay open no longer than this connection.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn hold_within(&mut self, command: &Command, within: Duration) -> Result<Reply, ControlError> {
+        let mut request = serde_json::to_value(command).map_err(broken)?;
+        if let Some(fields) = request.as_object_mut() {
+            fields.insert("hold".to_owned(), Value::Bool(true));
+        }
+        let reply = self.ask_within(request, "reply", within.max(ANSWER_TIMEOUT)).await?;
+        serde_json::from_value(reply).map_err(broken)
+    }
+
+    /// Waits until the engine has ended the connection. Whatever it says before that is lost.
+    pub async fn gone(&mut self) {
+        while let Ok(Some(_)) = read_line(&mut self.reader, LINE_LIMIT_BYTES).await {}
+    }
+
     /// Sends a command together with the one-time secret that answering a question needs.
     ///
     /// # Errors

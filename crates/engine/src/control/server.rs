@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::held::Held;
 use super::{MAX_CONNECTIONS, REQUEST_LIMIT_BYTES, read_line};
 use crate::handle::{Command, CommandError, EngineHandle};
 
@@ -80,21 +81,43 @@ pub async fn serve(
 }
 
 async fn connection(stream: LocalStream, handle: &EngineHandle, options: &ControlOptions, stop: &CancellationToken) {
+    let mut held = Held::default();
+    talk(stream, handle, options, stop, &mut held).await;
+    held.let_go(handle).await;
+}
+
+async fn talk(
+    stream: LocalStream,
+    handle: &EngineHandle,
+    options: &ControlOptions,
+    stop: &CancellationToken,
+    held: &mut Held,
+) {
     let (reader, mut writer) = tokio::io::split(stream);
     let mut reader = BufReader::new(reader);
     loop {
         let line = tokio::select! {
             line = read_line(&mut reader, REQUEST_LIMIT_BYTES) => line,
-            () = tokio::time::sleep(IDLE_TIMEOUT) => return,
+            // Whoever holds a device says nothing for long.
+            () = tokio::time::sleep(IDLE_TIMEOUT), if held.is_empty() => return,
             () = stop.cancelled() => return,
         };
         let (answer, go_on) = match line {
             // Using a device alone ends when the client goes. Everything else is carried out.
-            Ok(Some(line)) if wants(&line, "use_device") => tokio::select! {
-                answer = respond(&line, handle, options) => (answer, true),
-                // Nobody waits for what comes of it any more, so it ends: dropping the answer tells the engine.
-                () = hung_up(&mut reader) => return,
-            },
+            Ok(Some(line)) if wants(&line, "use_device") => {
+                let undo = Held::undo_of(&line);
+                let answer = tokio::select! {
+                    answer = respond(&line, handle, options) => answer,
+                    // Nobody waits for what comes of it any more, so it ends: dropping the answer tells the engine. It may have
+                    // been done this very moment.
+                    () = hung_up(&mut reader) => return undo.into_iter().for_each(|undo| held.add(undo)),
+                };
+                if answer.get("error").is_none() {
+                    held.done(&line);
+                    undo.into_iter().for_each(|undo| held.add(undo));
+                }
+                (answer, true)
+            }
             Ok(Some(line)) => (respond(&line, handle, options).await, true),
             Ok(None) => return,
             Err(err) if err.kind() == io::ErrorKind::InvalidData => {
@@ -172,6 +195,7 @@ async fn respond(line: &[u8], handle: &EngineHandle, options: &ControlOptions) -
         Some(id) if id.is_u64() => id,
         _ => return malformed("the request has no number in its field request"),
     };
+    fields.remove("hold");
     let secret = fields.remove("secret").and_then(|secret| secret.as_str().map(SecretString::from));
     if fields.get("command").and_then(Value::as_str) == Some("snapshot") {
         return match serde_json::to_value(handle.snapshot().as_ref()) {
