@@ -226,7 +226,7 @@ def main():
         is_freed(platform, server, chat)
         too_long(platform, chat)
         told = a_private_file(platform, program, server, chat)
-        dies_and_comes_back(platform, program, server, machine, chat)
+        dies_and_comes_back(platform, program, server, chat)
         program.stop()
         nothing_left(platform, program, told)
     print("a real model: opened, found, asked, freed, kept and back after its end")
@@ -314,16 +314,24 @@ def broken_off(server, before):
 
 
 def is_freed(platform, server, chat):
-    """A chat whose connection breaks in the middle of an answer leaves the server idle, and so does one that ends."""
+    """A chat whose connection breaks in the middle of an answer leaves the server idle, and so does one that is detached."""
     for ends, body in [("cut", {"scope": {"data": chat}}), ("detach", {"session_id": chat})]:
-        before = server.generated()
+        before, link = server.generated(), links_of(platform, chat)
         running = completion(platform, chat, LONG, ENDLESS, stream=True).has_begun()
         platform.call(ends, **body)
         broken_off(server, before)
         assert "failure" in running.ended(), running.end
-        # Whatever was broken off, the next one is answered. A chat that was detached comes back by its grant.
+        # The first comes back by itself, the second by its grant when it is asked again.
+        if ends == "cut":
+            until("another link of the chat", lambda: links_of(platform, chat) not in (link, []))
+        else:
+            until("no link of the chat", lambda: links_of(platform, chat) == [])
         answer = completion(platform, chat, SHORT, 8, stream=True).answer()
         assert answer["tokens"]["completion"] == 8 and server.generated() > before, answer
+
+
+def links_of(platform, chat):
+    return [link["link"] for link in platform.links() if link["scope"] == {"data": chat}]
 
 
 def too_long(platform, chat):
@@ -357,13 +365,13 @@ def a_private_file(platform, program, server, chat):
     return [row[at:at + SECRET_BYTES] for row in rows for at in range(len("Edsger,"), len(row) - SECRET_BYTES)] + [task, KEY]
 
 
-def dies_and_comes_back(platform, program, server, machine, chat):
+def dies_and_comes_back(platform, program, server, chat):
     """A server that is killed in the middle of an answer is told of; once it runs again, it is asked again."""
     running = completion(platform, chat, LONG, ENDLESS, stream=True).has_begun()
     server.kill()
     told = running.refusal()
     assert told["code"] == "LOCAL_LLM_FAILED" and told["details"]["backend_error"], told
-    until("no model in HELLO", lambda: not any(hello_models(platform)))
+    until("no model in HELLO, on the machine's link and the chat's", lambda: hello_models(platform) == [[], []])
     told = completion(platform, chat, SHORT, 8, stream=True).refusal()
     assert told["code"] == "CAPABILITY_NOT_GRANTED", told
     away = program.server(server.url)
@@ -371,7 +379,7 @@ def dies_and_comes_back(platform, program, server, machine, chat):
     server.start()
     # Whoever looks has the engine look, too.
     assert program.server(server.url)["trouble"] is None
-    until("the model in HELLO", lambda: hello_models(platform) == [[MODEL], [MODEL]])
+    until("the model in HELLO again", lambda: hello_models(platform) == [[MODEL], [MODEL]])
     answer = completion(platform, chat, SHORT, 200, stream=True).answer()
     expected = server.says(SHORT, 200)
     assert answer | expected == answer, (answer, expected)
