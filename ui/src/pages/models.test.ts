@@ -242,7 +242,7 @@ it('tells how a server stands: nobody asks it while the power is off', () => {
   expect([standing(near, true), standing(troubled, true), standing(server('http://x', { answers: false }), true), standing(near, false), standing(troubled, false)]).toEqual(['answers', 'trouble', 'unasked', 'asleep', 'refused']);
   render(Models, { shown: shown('allowed', { servers: [troubled] }) });
   expect(screen.getByText('Does not answer')).toBeTruthy();
-  expect(screen.getByText('nobody listens there')).toBeTruthy();
+  expect(screen.getByText('Nobody listens there')).toBeTruthy();
 });
 
 it('shows a few models at first and all of them when asked', async () => {
