@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::secrets::{SecretFault, SecretStore, entries};
 
@@ -58,7 +58,7 @@ fn text_of(keys: &ModelKeys) -> SecretString {
         keys.iter().map(|(url, key)| (url.as_str(), key.expose_secret().to_owned())).collect();
     // Text by text is always JSON.
     let text = Zeroizing::new(serde_json::to_string(&plain).unwrap_or_default());
-    plain.values_mut().for_each(|key| key.zeroize());
+    plain.values_mut().for_each(Zeroize::zeroize);
     SecretString::from(text.as_str())
 }
 

@@ -102,18 +102,11 @@ impl Fault {
     }
 
     /// Takes away what the server said itself: it may have repeated what it was asked.
-    pub(crate) fn without_words(self) -> Self {
-        match self {
-            Self::Status(status, _) => Self::Status(status, None),
-            Self::Busy(after, _) => Self::Busy(after, None),
-            other => {
-                if matches!(other, Self::Told(_)) {
-                    Self::Told(None)
-                } else {
-                    other
-                }
-            }
+    pub(crate) fn without_words(mut self) -> Self {
+        if let Self::Status(_, words) | Self::Busy(_, words) | Self::Told(words) = &mut self {
+            *words = None;
         }
+        self
     }
 
     /// Returns what the server said itself.
@@ -218,6 +211,9 @@ mod tests {
 
         assert_eq!(fault.why().chars().count(), 200);
         assert_eq!(fault.without_words().why(), "the model server answered with status 500 (it failed)");
+        let busy = Fault::Busy(Some(7), Some("echo".to_owned()));
+        assert_eq!(busy.words(), Some("echo"));
+        assert_eq!(busy.without_words().why(), "the model server is busy; ask again in 7 seconds");
     }
 
     #[test]
