@@ -277,10 +277,6 @@ pub(crate) fn held_back(state: &PolicyState, operation: &Operation, session: Opt
     match operation {
         Operation::File(FileOp::Read { .. }) if state.is_private(session) => Some(Rule::PrivacyOn),
         Operation::File(FileOp::Stub { .. }) if !state.is_private(session) => Some(Rule::PrivacyOff),
-        // Decided when more of the file was allowed to leave.
-        Operation::File(FileOp::Stub { preview_bytes, .. }) if *preview_bytes > state.preview_bytes() => {
-            Some(Rule::PrivacyOn)
-        }
         Operation::Model(ModelOp::Turn(_)) if !state.is_private(session) => Some(Rule::PrivacyOff),
         // It reads files as well.
         Operation::Model(ModelOp::Turn(_)) => {

@@ -5,7 +5,7 @@ use drawbridge_core::model::ModelOp;
 use drawbridge_core::{FileOp, OpError, Operation, Power, SessionId};
 
 use crate::decision::{Decision, Explanation, Rule, held_back};
-use crate::permit::{Permit, refusal};
+use crate::permit::{Permit, refusal, tells_too_much};
 use crate::rules::PolicyState;
 
 /// What must still hold when the answer to a permitted operation leaves. It permits nothing.
@@ -46,7 +46,10 @@ impl Leave {
     /// by now; each with what policy says.
     pub fn check(&self, state: &PolicyState) -> Result<(), (OpError, Explanation)> {
         let stays = match &self.what {
-            What::Content(operation) => held_back(state, operation, self.session.as_ref()) == Some(Rule::PrivacyOn),
+            What::Content(operation) => {
+                let held_back = held_back(state, operation, self.session.as_ref());
+                held_back.or_else(|| tells_too_much(state, operation)) == Some(Rule::PrivacyOn)
+            }
             What::UnreadAnswer => state.privacy.review,
         };
         if stays { Err(self.refusal()) } else { Ok(()) }

@@ -65,7 +65,8 @@ impl Permit {
         if !state.offers_in(power, self.session.as_ref()) {
             return Err(OpError::PowerOff { power });
         }
-        if let Some(rule) = held_back(state, &self.operation, self.session.as_ref()) {
+        let held_back = held_back(state, &self.operation, self.session.as_ref());
+        if let Some(rule) = held_back.or_else(|| tells_too_much(state, &self.operation)) {
             return Err(refusal(&rule, power, &self.operation));
         }
         // A person's own answer holds for this very operation, whatever else is set since.
@@ -140,6 +141,9 @@ impl Question {
         if now.decision == Decision::Deny {
             return Err(refusal(&now.rule, self.power, &self.operation));
         }
+        if let Some(rule) = tells_too_much(state, &self.operation) {
+            return Err(refusal(&rule, self.power, &self.operation));
+        }
         Ok(Permit {
             operation: self.operation,
             session: self.session,
@@ -209,6 +213,12 @@ fn lowered(state: &PolicyState, operation: Operation) -> Operation {
         }
         other => other,
     }
+}
+
+/// Returns the rule that holds back what was lowered when more of a file was allowed to leave than is now.
+pub(crate) fn tells_too_much(state: &PolicyState, operation: &Operation) -> Option<Rule> {
+    let Operation::File(FileOp::Stub { preview_bytes, .. }) = operation else { return None };
+    (*preview_bytes > state.preview_bytes()).then_some(Rule::PrivacyOn)
 }
 
 pub(crate) fn refusal(rule: &Rule, power: Power, operation: &Operation) -> OpError {

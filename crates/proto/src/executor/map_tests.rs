@@ -85,11 +85,8 @@ fn a_request_for_a_stub_is_never_answered_with_content() {
         ),
         (r#"{"path": "x", "mode": "stub", "schema_preview_bytes": 18446744073709551615}"#, 256),
     ] {
-        let op = file("FILE_READ", payload);
-        assert!(
-            matches!(&op, FileOp::Stub { path, preview_bytes } if path == "x" && *preview_bytes == wanted),
-            "{op:?}"
-        );
+        let FileOp::Stub { path, preview_bytes } = file("FILE_READ", payload) else { panic!("{payload}") };
+        assert_eq!((path.as_str(), preview_bytes), ("x", wanted), "{payload}");
     }
     for mode in ["", "CONTENT", "Stub", "preview"] {
         let payload = format!(r#"{{"path": "x", "mode": "{mode}"}}"#);
