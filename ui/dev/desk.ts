@@ -23,6 +23,7 @@ export const models: ModelsView = {
   ],
   private_all: false,
   review: true,
+  preview_bytes: 0,
 };
 export const foundServers: ModelServerView[] = [server('http://127.0.0.1:11434', { name: 'Ollama' }), server('http://127.0.0.1:8080', { api: 'openai', name: 'llama.cpp' })];
 export const devices: DevicesView = {

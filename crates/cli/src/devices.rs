@@ -216,7 +216,7 @@ async fn find(client: &mut Client, named: &str) -> anyhow::Result<DeviceView> {
 fn is_here(row: &DeviceView) -> anyhow::Result<()> {
     match &row.entry {
         Some(entry) if !row.present && *entry == row.id => {
-            bail!("{} is shared by the configuration, and no such device is here now; plug it in and try again", entry)
+            bail!("{entry} is shared by the configuration, and no such device is here now; plug it in and try again")
         }
         Some(_) | None => Ok(()),
     }

@@ -229,11 +229,11 @@ fn a_bundle_holds_whole_records_and_a_manifest_that_anybody_with_the_key_can_che
         let bytes = entry(file["name"].as_str().unwrap());
         assert_eq!(bytes, source);
         assert_eq!(file["size"], source.len());
-        assert_eq!(file["sha256"].as_str().unwrap(), drawbridge_core::hex::encode(&Sha256::digest(&source)));
+        assert_eq!(file["sha256"].as_str().unwrap(), drawbridge_core::hex::encode(Sha256::digest(&source)));
     }
     let mut mac = Hmac::<Sha256>::new_from_slice(&[7; 32]).unwrap();
     mac.update(&manifest);
-    assert_eq!(entry("manifest.sig"), drawbridge_core::hex::encode(&mac.finalize().into_bytes()).as_bytes());
+    assert_eq!(entry("manifest.sig"), drawbridge_core::hex::encode(mac.finalize().into_bytes()).as_bytes());
     assert_eq!(zip.len(), 4);
     let bytes = fs::read(&output).unwrap();
     assert!(!bytes.windows(64).any(|part| part == key.to_hex().as_bytes()));

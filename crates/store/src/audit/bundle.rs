@@ -93,7 +93,7 @@ fn write(paths: &AuditPaths, mac: &Keyed, key_username: &str, now: WallMs, file:
             zip.write_all(&chunk[..read])?;
             size += read as u64;
         }
-        listed.push(json!({ "name": name, "size": size, "sha256": drawbridge_core::hex::encode(&digest.finalize()) }));
+        listed.push(json!({ "name": name, "size": size, "sha256": drawbridge_core::hex::encode(digest.finalize()) }));
         names.push(name);
     }
     let exported_at = jiff::Timestamp::from_millisecond(now.0).map_err(io::Error::other)?;
@@ -105,7 +105,7 @@ fn write(paths: &AuditPaths, mac: &Keyed, key_username: &str, now: WallMs, file:
     zip.start_file("manifest.json", options)?;
     zip.write_all(&bytes)?;
     zip.start_file("manifest.sig", options)?;
-    zip.write_all(drawbridge_core::hex::encode(&mac.finalize().into_bytes()).as_bytes())?;
+    zip.write_all(drawbridge_core::hex::encode(mac.finalize().into_bytes()).as_bytes())?;
     zip.finish()?.sync_all()?;
     Ok(Exported { files: names, records })
 }

@@ -77,7 +77,7 @@ pub(super) fn write_line(line: &mut Vec<u8>, mac: &Keyed, record: Record, frame:
     let mut mac = mac.clone();
     mac.update(&line[..first_end]);
     mac.update(&line[second_start..]);
-    let mac = drawbridge_core::hex::encode(&mac.finalize().into_bytes());
+    let mac = drawbridge_core::hex::encode(mac.finalize().into_bytes());
     line[mac_at..mac_at + 64].copy_from_slice(mac.as_bytes());
     line.push(b'\n');
     mac

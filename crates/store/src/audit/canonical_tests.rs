@@ -205,7 +205,7 @@ mod properties {
             let signed = second::write(&Value::Object(read));
             let mut own = keyed(&key());
             own.update(signed.as_bytes());
-            prop_assert_eq!(drawbridge_core::hex::encode(&own.finalize().into_bytes()), mac);
+            prop_assert_eq!(drawbridge_core::hex::encode(own.finalize().into_bytes()), mac);
 
             // And our own verifier, which never rounds a number.
             let text = std::str::from_utf8(&line).unwrap().trim_end();

@@ -58,7 +58,7 @@ fn mac_of(head: &Head, mac: &Keyed) -> String {
     }
     mac.update(&head.seq.to_le_bytes());
     mac.update(&head.total.to_le_bytes());
-    drawbridge_core::hex::encode(&mac.finalize().into_bytes())
+    drawbridge_core::hex::encode(mac.finalize().into_bytes())
 }
 
 fn sealed(head: &Head, mac: &Keyed) -> Vec<u8> {

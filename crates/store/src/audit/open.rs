@@ -219,5 +219,5 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
 pub(super) fn new_id() -> io::Result<String> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(|_| io::Error::other("the system gives no random numbers"))?;
-    Ok(drawbridge_core::hex::encode(&random))
+    Ok(drawbridge_core::hex::encode(random))
 }

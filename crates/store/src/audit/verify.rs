@@ -163,7 +163,7 @@ fn rule_of(mut record: Token, mac: &Keyed) -> Option<(String, Option<Rule>)> {
         record.write(&mut bytes, rule);
         let mut mac = mac.clone();
         mac.update(&bytes);
-        let expected = drawbridge_core::hex::encode(&mac.finalize().into_bytes());
+        let expected = drawbridge_core::hex::encode(mac.finalize().into_bytes());
         if subtle::ConstantTimeEq::ct_eq(expected.as_bytes(), carried.as_bytes()).into() {
             return Some((carried, Some(rule)));
         }

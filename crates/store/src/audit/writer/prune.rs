@@ -62,7 +62,7 @@ fn file_digest(path: &Path) -> io::Result<String> {
     loop {
         let read = file.read(&mut chunk)?;
         if read == 0 {
-            return Ok(drawbridge_core::hex::encode(&digest.finalize()));
+            return Ok(drawbridge_core::hex::encode(digest.finalize()));
         }
         digest.update(&chunk[..read]);
     }
