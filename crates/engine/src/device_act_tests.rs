@@ -1,5 +1,6 @@
 //! What is taken for an act and what is not.
 
+use std::path::Path;
 use std::time::Duration;
 
 use drawbridge_core::hardware::{
@@ -159,4 +160,35 @@ fn every_fault_has_a_code_of_its_own_and_says_what_to_do() {
         "{}",
         not_shared.message
     );
+}
+
+#[test]
+fn the_audit_log_and_the_page_know_each_fault_by_a_code_of_its_own() {
+    let faults = [
+        DeviceFault::Absent,
+        DeviceFault::Unplugged,
+        DeviceFault::Busy,
+        DeviceFault::Denied,
+        DeviceFault::NotOpen,
+        DeviceFault::AlreadyOpen,
+        DeviceFault::Unsupported,
+        DeviceFault::Timeout,
+        DeviceFault::Refused,
+        DeviceFault::Overrun,
+        DeviceFault::NoSystem,
+        DeviceFault::Io,
+    ];
+    let device = |fault| OpError::Device { device: "serial-1".to_owned(), fault, message: String::new() };
+    let mut codes: Vec<&str> = faults.iter().map(|fault| recorded(&device(*fault)).unwrap()).collect();
+    codes.push(recorded(&OpError::Cancelled).unwrap());
+    let distinct: std::collections::BTreeSet<&str> = codes.iter().copied().collect();
+    assert_eq!(distinct.len(), 13);
+    for language in ["en", "de"] {
+        let texts = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../ui/src/lib/text/{language}/devices.ts"));
+        let texts = std::fs::read_to_string(texts).unwrap();
+        for code in &codes {
+            assert!(texts.contains(&format!("'refused.{code}': ")), "{language} has no words for {code}");
+        }
+    }
+    assert_eq!(recorded(&OpError::DeviceNotShared { device: "serial-1".to_owned() }), None, "policy says why");
 }

@@ -110,6 +110,9 @@ async fn a_shared_port_is_told_used_and_recorded_without_its_bytes() {
     let DeviceResult::Read { data, ended, .. } = act(&rig.handle, &id, rest).await.unwrap() else { panic!("no bytes") };
     assert_eq!((data.bytes().unwrap(), ended.as_str()), (b"more".to_vec(), "length"));
     assert_eq!(act(&rig.handle, &id, DeviceAct::SerialClose).await.unwrap(), DeviceResult::Done);
+    assert_eq!(act(&rig.handle, &id, write(b"late")).await.unwrap_err().code, "device_not_open");
+    let told = rig.until(|now| now.activity.iter().any(|row| row.error_code.is_some())).await;
+    assert!(told.activity.iter().any(|row| row.error_code.as_deref() == Some("DEVICE_NOT_OPEN")));
 
     let audit = rig.audit();
     let of = |op: &str| audit.iter().find(|record| record["op"] == op).unwrap_or_else(|| panic!("no {op}"));

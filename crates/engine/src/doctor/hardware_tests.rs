@@ -65,6 +65,15 @@ fn what_is_shared_and_away_is_told_and_nothing_at_all_too() {
     let found = findings(&[away]);
     assert_eq!(keys(&found), [("devices_away", FindingState::Info)]);
     assert_eq!(found[0].params["names"], "FTDI FT232R USB UART");
+    let entry = DeviceView {
+        id: "usb:2341:0043".to_owned(),
+        from_config: true,
+        entry: Some("usb:2341:0043".to_owned()),
+        ..DeviceView::default()
+    };
+    let found = findings(&[entry]);
+    assert_eq!(keys(&found), [("devices_away", FindingState::Info)]);
+    assert_eq!(found[0].text, "Shared, not here now: usb:2341:0043");
 
     assert_eq!(keys(&findings(&[])), [("devices_none", FindingState::Info)]);
 }
