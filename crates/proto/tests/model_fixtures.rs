@@ -42,8 +42,8 @@ fn turn(task: &str, stubs: &[&str], context: Option<&str>, sampling: Sampling, v
     }))
 }
 
-fn described() -> Operation {
-    Operation::File(FileOp::Stub { path: "data.csv".into(), preview_bytes: 256 })
+fn described(preview_bytes: u16) -> Operation {
+    Operation::File(FileOp::Stub { path: "data.csv".into(), preview_bytes })
 }
 
 fn meanings() -> Vec<(&'static str, Operation)> {
@@ -63,9 +63,9 @@ fn meanings() -> Vec<(&'static str, Operation)> {
         ("local_llm_turn.bare", turn("Count the rows.", &[STUB], None, usual, true)),
         ("local_llm_turn.unverified", turn("Compare both.", &both, None, sampling(64, 1.0, 1.0), false)),
         ("file_read.content", Operation::File(read)),
-        ("file_read.stub", described()),
-        ("file_read.stub.bare", described()),
-        ("file_read.stub.with-range", described()),
+        ("file_read.stub", described(256)),
+        ("file_read.stub.bare", described(0)),
+        ("file_read.stub.with-range", described(0)),
     ]
 }
 

@@ -69,6 +69,7 @@ far = false
 
 [privacy]
 all = true
+preview_bytes = 0
 
 [browse]
 roots = ["/srv/work"]
@@ -103,7 +104,7 @@ fn every_key_is_taken_and_told() {
     assert_eq!(managed.locked_off().keys().copied().collect::<Vec<_>>(), Power::ALL[3..]);
     let ceilings = managed.ceilings();
     assert_eq!((ceilings.powers.len(), ceilings.confined, ceilings.network), (3, true, Some(Network::Loopback)));
-    assert!(ceilings.own_clipboard);
+    assert!(ceilings.own_clipboard && ceilings.private && ceilings.no_preview);
     assert!(managed.accounts_fixed && !managed.allows_updates());
     assert_eq!(managed.update_channel.as_deref(), Some("stable"));
     assert_eq!(managed.limits.max_file_size_bytes, Some(1_048_576));
@@ -139,6 +140,7 @@ fn what_is_wrong_is_told_with_its_line_and_who_can_mend_it() {
         ("platform_url = \"ftp://a.example\"", "must be the base address of a platform"),
         ("platform_url = \"https://zoe:pw@a.example\"", "must be the base address of a platform"),
         ("accounts = \"free\"", "`accounts` must be \"fixed\""),
+        ("[privacy]\npreview_bytes = 64", "must be 0; leave it out to let the person choose"),
         ("[updates]\nenabled = \"no\"", "`updates.enabled` must be true or false"),
         ("[updates]\nchannel = \"nightly\"", "`updates.channel` must be \"stable\" or \"beta\""),
         ("[browse]\nroots = [\"work\"]", "must be a list of whole paths"),
