@@ -159,9 +159,9 @@ fn parts_without_a_request_and_of_requests_without_parts_go_nowhere() {
 }
 
 #[test]
-fn ten_minutes_end_an_answer_that_still_grows() {
+fn fourteen_minutes_end_an_answer_that_still_grows() {
     let mut link = at_work();
-    let mut all = link.live(599);
+    let mut all = link.live(839);
     assert_eq!(piece(&mut link, "c", &delta("still")).len(), 1);
 
     all.extend(link.live(1));
