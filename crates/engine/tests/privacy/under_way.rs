@@ -150,7 +150,7 @@ async fn parts_of_an_answer_that_wait_for_the_socket_wait_for_the_person_who_wan
         let stub = desk.stub_id().await;
         stall(&desk, true);
         let printed = fill(&desk).await;
-        let mut steps = vec![Step::text(&"There is one. ".repeat(300)); 40];
+        let mut steps = vec![Step::text(&"There is one. ".repeat(20)); 40];
         steps.extend([Step::Hold, Step::text("And it is fine."), Step::finish("stop")]);
         desk.server.next(Answers::Steps(steps));
         let asked = desk.asked("LOCAL_LLM_TURN", Desk::turn(&stub));
