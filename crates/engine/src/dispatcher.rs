@@ -442,7 +442,7 @@ struct Leaving {
 impl Leaving {
     /// Returns why the answer may not leave any more, if it may not.
     fn check(&self, policy: &PolicyCell) -> Option<(OpError, Explanation)> {
-        self.leave.check(&policy.get()).err()
+        self.leave.check(&policy.get())
     }
 }
 

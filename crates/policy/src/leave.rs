@@ -39,12 +39,10 @@ impl Permit {
 }
 
 impl Leave {
-    /// Checks that the answer may leave.
-    ///
-    /// # Errors
-    /// [`OpError::PrivacyMode`] when contents stay here by now, [`OpError::ChangedSinceAsked`] when the person wants to read answers first
-    /// by now; each with what policy says.
-    pub fn check(&self, state: &PolicyState) -> Result<(), (OpError, Explanation)> {
+    /// Returns why the answer may not leave any more, with what policy says; none while it may. [`OpError::PrivacyMode`] when contents stay
+    /// here by now, [`OpError::ChangedSinceAsked`] when the person wants to read answers first by now.
+    #[must_use]
+    pub fn check(&self, state: &PolicyState) -> Option<(OpError, Explanation)> {
         let stays = match &self.what {
             What::Content(operation) => {
                 let held_back = held_back(state, operation, self.session.as_ref());
@@ -52,7 +50,7 @@ impl Leave {
             }
             What::UnreadAnswer => state.privacy.review,
         };
-        if stays { Err(self.refusal()) } else { Ok(()) }
+        stays.then(|| self.refusal())
     }
 
     /// Returns what a refusal says.

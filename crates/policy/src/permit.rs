@@ -207,12 +207,11 @@ pub fn authorize_resolved(
 
 /// Lowers what is asked for to what the person lets leave, so that a question and a permit name what would be done.
 fn lowered(state: &PolicyState, operation: Operation) -> Operation {
-    match operation {
-        Operation::File(FileOp::Stub { path, preview_bytes }) => {
-            Operation::File(FileOp::Stub { path, preview_bytes: preview_bytes.min(state.preview_bytes()) })
-        }
-        other => other,
+    if let Operation::File(FileOp::Stub { path, preview_bytes }) = operation {
+        let preview_bytes = preview_bytes.min(state.preview_bytes());
+        return Operation::File(FileOp::Stub { path, preview_bytes });
     }
+    operation
 }
 
 /// Returns the rule that holds back what was lowered when more of a file was allowed to leave than is now.

@@ -57,14 +57,13 @@ impl Kept {
 
     /// Tells whether the answer may leave at this moment.
     pub(crate) fn may_leave(&self) -> bool {
-        self.0.leave.check(&self.0.policy.get()).is_ok()
+        self.0.leave.check(&self.0.policy.get()).is_none()
     }
 
     /// Writes down that an answer that was recorded as given has not left after all.
     pub(crate) fn stays(&self, stayed: Stayed) {
-        let Inner { leave, policy, recorder, chat, request, facts } = &*self.0;
-        // It may have been allowed again since; it stays all the same.
-        let (error, why) = leave.check(&policy.get()).err().unwrap_or_else(|| leave.refusal());
+        let Inner { leave, policy: _, recorder, chat, request, facts } = &*self.0;
+        let (error, why) = leave.refusal();
         let mut facts = facts.clone();
         facts.decided(&why);
         let held_back = match stayed {

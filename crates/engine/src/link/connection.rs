@@ -319,12 +319,11 @@ impl Connection {
         let effects = self.machine.on_reply_or(reply, instead, self.now(), self.wall());
         let mut others = Vec::with_capacity(effects.len());
         for effect in effects {
-            match effect {
-                Effect::SendEither { frame, instead } => {
-                    let (message, instead) = (Message::text(frame), Message::text(instead));
-                    self.out.push_answer(message, id.clone(), instead, kept.clone());
-                }
-                other => others.push(other),
+            if let Effect::SendEither { frame, instead } = effect {
+                let (message, instead) = (Message::text(frame), Message::text(instead));
+                self.out.push_answer(message, id.clone(), instead, kept.clone());
+            } else {
+                others.push(effect);
             }
         }
         others
