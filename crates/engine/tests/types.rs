@@ -12,8 +12,8 @@ use drawbridge_engine::prefs::Prefs;
 use drawbridge_engine::view::{
     AccountRow, AccountState, AccountView, ActivityFilter, ActivityRow, AskedFileView, AuditView, CeilingView,
     ChangeCounts, ChatModeView, ChatPrivacyView, ChatView, DeviceView, DevicesView, DiffLine, DiffView, ExplainView,
-    GateKind, GateView, LineNameView, LinkState, LinkView, ManagedView, MissingView, ModelServerView, ModelUseView, ModelView,
-    ModelsView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView,
+    GateKind, GateView, LineNameView, LinkState, LinkView, ManagedView, MissingView, ModelServerView, ModelUseView,
+    ModelView, ModelsView, Notice, PowerView, PromptAnswer, PromptDetail, PromptView, RaiseView, RecordView, RuleView,
     ScreenUseView, ScreenView, SecretsView, ShellCeilingView, ShellView, Snapshot, TrayState, TrialView, UndoView,
     VerifyView, WhyView,
 };
