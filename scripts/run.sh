@@ -26,7 +26,7 @@ origins="$("$bin/drawbridge" config show --origin 2>/dev/null || true)"
 if [ -n "$model" ] && grep -q '^ollama_url = .*# default$' <<<"$origins" &&
   ! (exec 3<>/dev/tcp/127.0.0.1/11434) 2>/dev/null; then
   export DRAWBRIDGE_OLLAMA_URL="$model"
-  echo "Practice model, since no Ollama runs here: $model (asked once you allow the local model: under Powers in the window, or by enable_local_llm = true in config.toml)"
+  echo "Practice model, since no Ollama runs here: $model (asked once you allow the local model: under Models in the window, or by enable_local_llm = true in config.toml)"
 fi
 
 if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then

@@ -203,6 +203,15 @@ it('says which files were asked about and how often', async () => {
   expect(rows.map((one) => one.textContent?.replace(/\s+/g, ' '))).toEqual([expect.stringContaining('pay/salaries.csv 1 question · described 2 times')]);
 });
 
+it('tells the latest acts of a chat in the words of its language, also how much they were about', () => {
+  chooseLanguage('de', 'en');
+  const act = { number: 1, at_ms: 0, session_id: 'one', operation: 'LOCAL_LLM_TURN', subject: 'small:1b: 1 file', ok: true, error_code: null, duration_ms: 0, why: null, seq: 1 };
+  const all = chats({ on: true });
+  render(Chats, { ...all, shown: { ...all.shown, activity: [act] } });
+  chooseLanguage('en', 'en');
+  expect(screen.getByRole('list', { name: 'Zuletzt in diesem Chat' }).textContent).toContain('Ein lokales Modell zu privaten Dateien gefragt small:1b: 1 Datei');
+});
+
 it('warns of what can still show contents in a private chat, and switches it off there alone', async () => {
   const page = render(Chats, chats({ on: true, own: true }));
   expect(screen.getByText('Commands and Clipboard can still show contents of files in this private chat.')).toBeTruthy();
