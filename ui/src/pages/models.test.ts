@@ -225,6 +225,10 @@ it('says what to do where no model answers, and claims none of it while nobody i
   await page.rerender({ shown: shown('allowed', { servers: [] }) });
   expect(screen.getByText('No local model yet')).toBeTruthy();
   expect(screen.getByText('ollama pull llama3.2:3b')).toBeTruthy();
+  // The power is on: what is missing is another thing, and it is said above.
+  await page.rerender({ shown: shown('allowed', { servers: [{ ...near, answers: false, models: [] }] }, { raised: true }) });
+  expect(screen.getByText('The bridge is raised, so nobody asks or looks for servers.')).toBeTruthy();
+  expect(screen.queryByText('No model is known yet')).toBeNull();
 });
 
 it('removes only what the configuration does not name, after asking', async () => {
