@@ -134,12 +134,12 @@ fn size(bytes: u64) -> String {
 
 fn use_line(one: &ModelUseView) -> String {
     let who = one.session_id.as_deref().map_or_else(|| "you".to_owned(), escape_outside_text);
+    let model = escape_outside_text(&one.model);
+    let answers = if one.completions == 1 { "answer" } else { "answers" };
+    let tokens = if one.tokens == 1 { "token" } else { "tokens" };
     format!(
-        "used: {} by {who}, {} answers, {} about private files, {} tokens",
-        escape_outside_text(&one.model),
-        one.completions,
-        one.turns,
-        one.tokens
+        "used: {model} by {who}, {} {answers}, {} about private files, {} {tokens}",
+        one.completions, one.turns, one.tokens
     )
 }
 

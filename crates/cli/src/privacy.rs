@@ -30,6 +30,7 @@ pub(crate) async fn run(verb: Option<PrivacyVerb>, json: bool) -> anyhow::Result
 struct Told {
     all: bool,
     review: bool,
+    preview_bytes: u16,
     fixed: bool,
     chats: Vec<ToldChat>,
 }
@@ -76,6 +77,7 @@ impl Told {
         Self {
             all: now.models.private_all,
             review: now.models.review,
+            preview_bytes: now.models.preview_bytes,
             fixed: now.managed.is_some_and(|managed| managed.locked.iter().any(|name| name == "privacy.all")),
             chats: now.chats.into_iter().map(chat).collect(),
         }
@@ -91,6 +93,7 @@ impl Told {
         Self {
             all: state.is_private(None),
             review: state.privacy.review,
+            preview_bytes: state.preview_bytes(),
             fixed: state.ceilings.private,
             chats: state.privacy.chats.iter().map(chat).collect(),
         }
@@ -99,27 +102,41 @@ impl Told {
     fn as_json(&self) -> Value {
         let chat = |chat: &ToldChat| json!({ "session_id": chat.id, "private": chat.private, "own": chat.own, "asked": chat.asked });
         let chats: Vec<Value> = self.chats.iter().map(chat).collect();
-        json!({ "all": self.all, "review": self.review, "fixed": self.fixed, "chats": chats })
+        json!({
+            "all": self.all,
+            "review": self.review,
+            "preview_bytes": self.preview_bytes,
+            "fixed": self.fixed,
+            "chats": chats,
+        })
     }
 
     fn in_words(&self) -> Vec<String> {
         let by = if self.fixed { ", as your organisation has set it" } else { "" };
         let what = |private: bool| if private { "stay on this computer" } else { "may leave" };
         let mut lines =
-            vec![format!("contents of files {} in every chat that says nothing of its own{by}", what(self.all))];
+            vec![format!("contents of files {} in every chat that has no choice of its own{by}", what(self.all))];
         if self.review {
-            lines.push("you read what the model answers about files that stay before it leaves".to_owned());
+            lines.push("an answer about a private file waits until you have read it".to_owned());
+        }
+        if self.preview_bytes > 0 {
+            lines
+                .push(format!("up to {} first bytes of a private file leave with its description", self.preview_bytes));
         }
         for chat in &self.chats {
-            let own = if chat.own.is_some() { "" } else { ", as all" };
+            let own = if chat.own.is_some() { "" } else { ", as in all" };
             lines.push(format!("chat {}: contents {}{own}", escape_outside_text(&chat.id), what(chat.private)));
             lines.extend(chat.asked.iter().map(|file| {
                 let path = escape_outside_text(&file.path);
-                format!("    {path}: described {} times, asked about {} times", file.stubs, file.turns)
+                format!("    {path}: described {}, asked about {}", times(file.stubs), times(file.turns))
             }));
         }
         lines
     }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 async fn set(chat: Option<String>, on: Option<bool>) -> anyhow::Result<u8> {

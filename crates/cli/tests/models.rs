@@ -135,6 +135,7 @@ async fn without_an_engine_nobody_is_asked_and_servers_are_kept_for_the_next_one
     rig.expect(0, &["models", "add", &format!("{own}/"), "--api", "ollama", "--parallel", "2"]).await;
     let refused = rig.run(&["models", "add", "http://192.0.2.1:8080"]).await;
     assert!(refused.status.code() == Some(1) && said(&refused).contains("another computer"), "{}", said(&refused));
+    assert!(said(&refused).contains("--far"), "{}", said(&refused));
     let unsaid = rig.run(&["models", "add", "http://192.0.2.1:8080", "--far"]).await;
     assert!(unsaid.status.code() == Some(1) && said(&unsaid).contains("--yes"), "{}", said(&unsaid));
     rig.expect(0, &["models", "add", "http://192.0.2.1:8080", "--far", "--yes"]).await;

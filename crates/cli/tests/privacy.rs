@@ -27,15 +27,17 @@ async fn told(rig: &Rig) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_no_engine_runs_the_stored_settings_are_shown_and_changed() {
     let rig = Rig::new().await;
-    let nothing = json!({ "all": false, "review": false, "fixed": false, "chats": [] });
+    let nothing = json!({ "all": false, "review": false, "preview_bytes": 0, "fixed": false, "chats": [] });
     assert_eq!(told(&rig).await, nothing);
     assert!(!rig.state().exists(), "looking makes nothing");
 
     rig.expect(0, &["privacy", "on"]).await;
     rig.expect(0, &["privacy", "review", "on"]).await;
-    assert_eq!(told(&rig).await, json!({ "all": true, "review": true, "fixed": false, "chats": [] }));
+    let kept = json!({ "all": true, "review": true, "preview_bytes": 0, "fixed": false, "chats": [] });
+    assert_eq!(told(&rig).await, kept);
     let words = rig.expect(0, &["privacy"]).await;
-    assert!(words.contains("stay on this computer in every chat") && words.contains("before it leaves"), "{words}");
+    assert!(words.contains("stay on this computer in every chat") && words.contains("you have read it"), "{words}");
+    assert!(!words.contains("first bytes"), "{words}");
     rig.expect(0, &["privacy", "off"]).await;
     rig.expect(0, &["privacy", "review", "off"]).await;
     assert_eq!(told(&rig).await, nothing);
@@ -56,8 +58,11 @@ async fn while_no_engine_runs_the_stored_settings_are_shown_and_changed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_configuration_keeps_is_kept_whatever_is_stored() {
     let rig = Rig::new().await;
-    rig.configure("[privacy]\nall = true");
-    assert_eq!(told(&rig).await["all"], true);
+    rig.configure("[privacy]\nall = true\npreview_bytes = 64");
+    let shown = told(&rig).await;
+    assert_eq!((&shown["all"], &shown["preview_bytes"]), (&json!(true), &json!(64)));
+    let words = rig.expect(0, &["privacy"]).await;
+    assert!(words.contains("up to 64 first bytes of a private file leave"), "{words}");
 
     let output = rig.run(&["privacy", "off"]).await;
 
@@ -128,6 +133,7 @@ async fn a_running_engine_keeps_contents_by_the_command_line_and_lets_them_go_by
         rig.expect(0, &["diagnostics"]).await,
         rig.expect(0, &["privacy"]).await,
     ];
+    assert!(printed[2].contains("described once, asked about once"), "{}", printed[2]);
     // A failure, so that there is something to tell.
     server.next(Reply::status(500, &SECRETS.join("\n")));
     let turn = json!({ "model": "small:1b", "task": "Again", "stub_refs": [stub["stub_id"]] });

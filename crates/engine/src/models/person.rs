@@ -45,7 +45,7 @@ pub fn checked_server(
     }
     if elsewhere && !far {
         let message = format!(
-            "{} is on another computer, so everything that a model is to read would go there. Nothing was added. If that is what you want, say that it may be on another computer.",
+            "{} is on another computer, so everything that a model is to read would go there. Nothing was added. If that is what you want, say so; on the command line that is --far.",
             shown(&server.url)
         );
         return Err(CommandError::new("far_server", message));
