@@ -377,6 +377,10 @@ fn ports_are_found_with_what_they_are_and_without_serial_numbers() {
     recorded.port("ttyAMA0", "sys/devices/soc/uart", one);
     fs::create_dir_all(recorded.at("sys/bus/drivers/uart-pl011")).unwrap();
     symlink(recorded.at("sys/bus/drivers/uart-pl011"), recorded.at("sys/devices/soc/uart/driver")).unwrap();
+    recorded.port("ttyS0", "sys/devices/pnp0/00:00/00:00:0/00:00:0.0", two);
+    fs::create_dir_all(recorded.at("sys/bus/serial-base/drivers/port")).unwrap();
+    let between = recorded.at("sys/devices/pnp0/00:00/00:00:0/00:00:0.0/driver");
+    symlink(recorded.at("sys/bus/serial-base/drivers/port"), between).unwrap();
     // A place for a port that the board does not have.
     recorded.port("ttyS3", "sys/devices/serial8250", one);
     recorded.write("sys/class/tty/ttyS3/type", "0");
@@ -394,6 +398,7 @@ fn ports_are_found_with_what_they_are_and_without_serial_numbers() {
     let named = |port: &str, words: &str| (port.to_owned(), words.to_owned());
     let expected = [
         named("ttyAMA0", "Serial port (uart-pl011)"),
+        named("ttyS0", "Serial port"),
         named("ttyUSB0", "FTDI FT232R USB UART"),
         named("ttyUSB1", "USB serial port 1a86:7523"),
     ];

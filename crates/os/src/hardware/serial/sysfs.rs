@@ -137,6 +137,8 @@ fn usb_words(usb: &Usb) -> String {
 fn built_in_words(device: &Path) -> String {
     let driver = fs::canonicalize(device.join("driver")).ok();
     let driver = driver.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    // Newer kernels have a port between the terminal and its driver, and that calls itself nothing else.
+    let driver = driver.filter(|name| name != "port");
     describe(&[Some("Serial port"), driver.map(|name| format!("({name})")).as_deref()], None)
 }
 
