@@ -285,7 +285,11 @@ impl Model {
         let (messages, whole) = (&ask.messages, ask.whole);
         let question = Question { model: &ask.model, messages, sampling, window: room.window, whole };
         let answer = place.send(backend.question(&question)).await?;
-        hear(answer, backend, ask.pieces.clone(), ask.tell_end).await
+        let heard = hear(answer, backend, ask.pieces.clone(), ask.tell_end).await;
+        heard.map_err(|unheard| match unheard {
+            Unheard::Fault(fault) => Unheard::Fault(place.key.untold(fault)),
+            Unheard::Cancelled => Unheard::Cancelled,
+        })
     }
 
     /// Returns the room that a question gets: what its prompt and its answer need, and no more than the model reads and the limits allow.

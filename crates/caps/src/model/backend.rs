@@ -24,6 +24,8 @@ const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
 const MAX_MODELS: usize = 500;
 /// The longest name of a model, in characters.
 const MAX_NAME_CHARS: usize = 200;
+/// The longest version of a server, in characters.
+const MAX_VERSION_CHARS: usize = 40;
 /// What is kept of a server's own words about a fault, in characters.
 const MAX_WORDS_CHARS: usize = 160;
 
@@ -72,7 +74,7 @@ impl Place<'_> {
         let key = self.key.for_server(self.address, self.far)?.and_then(ServerKey::header);
         let io = self.dial.dial(self.address, self.far).await?;
         let answer = http::send(io, &self.address.authority(), key, call, words_in).await;
-        answer.map_err(|fault| if fault == Fault::KeyWanted { self.key.refused() } else { fault })
+        answer.map_err(|fault| if fault == Fault::KeyWanted { self.key.refused() } else { self.key.untold(fault) })
     }
 
     /// Asks for a JSON document.
@@ -210,7 +212,16 @@ pub(crate) fn usable(models: impl Iterator<Item = ModelFacts>) -> Vec<ModelFacts
 }
 
 fn is_name(name: &str) -> bool {
-    !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && name.chars().all(is_visible)
+    is_short(name, MAX_NAME_CHARS)
+}
+
+/// Tells whether a server's word for its version can be shown.
+pub(crate) fn is_version(version: &str) -> bool {
+    is_short(version, MAX_VERSION_CHARS)
+}
+
+fn is_short(text: &str, most: usize) -> bool {
+    !text.trim().is_empty() && text.chars().nth(most).is_none() && text.chars().all(is_visible)
 }
 
 /// Neither a control nor a format character, nor one that breaks lines or means nothing.

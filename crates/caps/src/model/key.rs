@@ -13,6 +13,8 @@ use super::fault::Fault;
 const MAX_KEY_BYTES: usize = 1000;
 /// What people copy along with a key.
 const SCHEME: &str = "bearer ";
+/// A text repeats a key if it holds so many bytes of it in a row, or the whole of a shorter one.
+const TELLING_BYTES: usize = 8;
 
 /// What is wrong with a key. Its text is a sentence for the person who wrote it, and never repeats it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +80,14 @@ impl ServerKey {
         Address::parse(url, true).is_ok_and(|address| goes_in_clear(&address, far))
     }
 
+    /// Tells whether a text repeats the key or a part of it. Blanks do not count.
+    fn is_told_by(&self, text: &str) -> bool {
+        let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let key = self.0.expose_secret().as_bytes();
+        let length = key.len().min(TELLING_BYTES);
+        text.windows(length).any(|seen| key.windows(length).any(|part| part.eq_ignore_ascii_case(seen)))
+    }
+
     /// Returns the header that bears it. It is marked so that nobody prints it.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         let text = zeroize::Zeroizing::new(format!("Bearer {}", self.0.expose_secret()));
@@ -113,6 +123,14 @@ impl KnownKey {
             Self::None | Self::Unreadable => Ok(None),
             Self::Set(_) if goes_in_clear(address, far) => Err(Fault::KeyInClear),
             Self::Set(key) => Ok(Some(key)),
+        }
+    }
+
+    /// Leaves out what a server says in its own words where that repeats its key: what is told of a fault is shown, kept and sent on.
+    pub(crate) fn untold(&self, fault: Fault) -> Fault {
+        match (self, fault.words()) {
+            (Self::Set(key), Some(words)) if key.is_told_by(words) => fault.without_words(),
+            _ => fault,
         }
     }
 
@@ -164,6 +182,27 @@ mod tests {
             assert_eq!(ServerKey::parse(given).err(), Some(fault), "{given:?}");
             assert!(!fault.to_string().contains("abc"));
         }
+    }
+
+    #[test]
+    fn words_that_hold_a_part_of_the_key_are_left_out() {
+        let known = |key| KnownKey::Set(ServerKey::parse(key).unwrap());
+        let told = |key: &KnownKey, words: &str| {
+            let fault = Fault::Status(400, Some(words.to_owned()));
+            key.untold(fault.clone()) == fault
+        };
+        let (long, short) = (known("sk-proj-4f1c9a77e0b2"), known("pw-1"));
+        for words in
+            ["bad key sk-proj-4f1c9a77e0b2", "bad key 'f1c9a77 e0b2'", "bad key F1C9A77E", "bad key sk-proj-4f1c9"]
+        {
+            assert!(!told(&long, words), "{words}");
+        }
+        assert!(
+            told(&long, "bad key sk-***e0b2")
+                && told(&long, "")
+                && told(&KnownKey::None, "bad key sk-proj-4f1c9a77e0b2")
+        );
+        assert!(!told(&short, "not pw-1") && told(&short, "not pw-2") && told(&short, "no"));
     }
 
     #[test]

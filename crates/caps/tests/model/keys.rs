@@ -3,7 +3,8 @@
 use drawbridge_caps::model::{KnownKey, Model, ServerKey};
 use drawbridge_core::SystemClock;
 use drawbridge_policy::{ModelApi, ModelServer};
-use drawbridge_practice::model::{ModelServer as Server, Reply, Script};
+use drawbridge_practice::model::{ModelServer as Server, Reply, Script, Step};
+use serde_json::json;
 
 use crate::{BOTH, asked, at, script, server, why};
 
@@ -125,4 +126,34 @@ async fn a_key_is_not_sent_in_the_clear_to_another_computer() {
     let server = locked(ModelApi::OpenAi).await;
     let here = ModelServer { far: true, ..at(&server.url()) };
     assert_eq!(looked(vec![here], |_| known(KEY)).await.offered(), ["practice-model"]);
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_a_fault_never_repeats_its_key() {
+    for api in BOTH {
+        let server = locked(api).await;
+        let model = looked(vec![at(&server.url())], |_| known(KEY)).await;
+        let long = format!("{} {KEY}", "x".repeat(150));
+        for words in [format!("bad key: {KEY}"), format!("{{\"error\": \"Bearer {KEY}\"}}"), long] {
+            for status in [400, 402, 429, 500, 503] {
+                server.next(Reply::status(status, &json!({ "error": { "message": words } }).to_string()));
+                let told = why(model.ask(asked("Hello")).await);
+                assert!(!told.contains(KEY.get(..11).unwrap()), "{api:?} {status}: {told}");
+            }
+            server.next(Reply::Steps(vec![Step::text("so "), Step::Error(words.clone())]));
+            let told = why(model.ask(asked("Hello")).await);
+            assert!(!told.contains(KEY.get(..11).unwrap()), "{api:?}: {told}");
+
+            let refusal = Reply::status(500, &json!({ "error": words }).to_string());
+            server.change(|script| script.listing = refusal);
+            model.look().await;
+            let told = format!("{:?}", model.servers());
+            assert!(told.contains("status 500") && !told.contains(KEY.get(..11).unwrap()), "{told}");
+            server.change(|script| script.listing = Reply::Practice);
+            model.look().await;
+        }
+        // What says nothing of the key is told.
+        server.next(Reply::status(500, r#"{"error": "out of memory"}"#));
+        assert!(why(model.ask(asked("Hello")).await).contains("out of memory"));
+    }
 }
