@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::ModelFacts;
 use super::backend::{
-    Backend, Found, Line, Message, Place, Question, Said, Text, fault_words, finish, messages, usable,
+    Backend, Found, Line, Message, Place, Question, Said, Text, fault_words, finish, is_version, messages, usable,
 };
 use super::fault::Fault;
 use super::http::Call;
@@ -74,7 +74,8 @@ impl Backend for Ollama {
                 Some(_) | None => return Err(Fault::NoModelServer),
             };
             let models = usable(listed.iter().filter_map(facts));
-            Ok(Found { exact: is_exact(&version), name: Some(format!("Ollama {version}")), models })
+            let name = if is_version(&version) { format!("Ollama {version}") } else { "Ollama".to_owned() };
+            Ok(Found { exact: is_exact(&version), name: Some(name), models })
         })
     }
 

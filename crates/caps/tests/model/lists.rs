@@ -99,7 +99,7 @@ async fn why_a_server_cannot_be_asked_is_told_in_a_sentence() {
         (Reply::status(500, r#"{"error":"disk is full"}"#), "status 500 (it failed): disk is full"),
         (
             Reply::status(503, r#"{"error":{"message":"Loading model"}}"#),
-            "perhaps still loading a model): Loading model",
+            "is busy; ask again in a moment: Loading model",
         ),
         (Reply::status(200, "<html>hello</html>"), "is no model server"),
         (Reply::status(200, r#"{"models":7,"data":"x","version":1}"#), "is no model server"),
@@ -184,4 +184,17 @@ async fn servers_at_usual_ports_are_found_if_they_prove_to_be_some_and_are_not_i
     let found: Vec<_> = found.iter().map(|state| (state.server.url.clone(), state.api, state.models.len())).collect();
     assert_eq!(found, expected.map(|(port, api, models)| (format!("http://localhost:{port}"), api, models)));
     assert!(model.servers().len() == 1, "what is found is not in use by that");
+}
+
+#[tokio::test]
+async fn what_a_server_calls_itself_is_short_and_can_be_seen() {
+    for odd in ["1".repeat(3_000_000), "0.5.1\u{202e}\u{1b}[2J".to_owned(), String::new()] {
+        let server = server(ModelApi::Ollama).await;
+        server.change(|script| script.version.clone_from(&odd));
+
+        let model = model_of(&[&server]).await;
+
+        assert_eq!(model.servers()[0].name.as_deref(), Some("Ollama"));
+        assert_eq!(model.offered(), ["practice-model"]);
+    }
 }
