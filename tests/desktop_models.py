@@ -6,6 +6,7 @@ The real program with its real engine against `drawbridge practice`, a model ser
 pair of pseudo-terminals. The window is used by hand. Run it under scripts/desk.sh. DESK_BIN is the folder of the built programs.
 Pictures go to artefacts/.
 """
+import contextlib
 import http.server
 import json
 import os
@@ -118,6 +119,7 @@ def main():
             tries(window, server)
             an_agent_asks(window, platform, machine)
             a_private_file(window, platform, server)
+            in_the_console(window, platform, server)
             nothing_left(platform, state)
             a_port(window, programs / "drawbridge")
         finally:
@@ -238,6 +240,43 @@ def a_private_file(window, platform, server):
     window.picture("chats-private")
 
 
+@contextlib.contextmanager
+def console(platform):
+    """The page of the practice platform, in a browser as a person has one, at what it offers for models."""
+    browser = next(pathlib.Path("/usr/lib").glob("*/webkit2gtk-4.1/MiniBrowser"))
+    page = Window(str(browser), ["--automation"])
+    try:
+        page.call("POST", page.session + "/url", {"url": platform.address})
+        press(page, "#tab-models")
+        page.sees("This computer offers 1 model.")
+        yield page
+    finally:
+        page.close()
+
+
+def in_the_console(window, platform, server):
+    """Whoever plays the agent sees an answer grow, and has a private file answered about."""
+    with console(platform) as page:
+        said = lambda where: page.script(f"return document.querySelector('{where} pre')?.textContent")
+        server.held.clear()
+        server.holding = True
+        press(page, "#asking button.main")
+        until("the first part alone", lambda: said("#said-model") == PIECES[0])
+        server.held.set()
+        until("the whole answer", lambda: said("#said-model") == "".join(PIECES))
+        page.sees("It came in ")
+        server.holding = False
+        press(page, "#private-path")
+        page.keys_in("salaries.csv")
+        press(page, "#read-plainly")
+        page.sees("The contents of files stay on that computer in this chat.")
+        press(page, "#stubbing button")
+        page.sees("Nothing of what is in it has left the computer.")
+        press(page, "#turning button.main")
+        window.allow_once()
+        until("the answer about the file", lambda: said("#said-turn") == ABOUT_FILE)
+
+
 def nothing_left(platform, state):
     """The bytes of the file are in no frame and in nothing that the program wrote."""
     assert SECRET not in json.dumps(platform.ask("state")), "the file crossed the wire"
@@ -277,7 +316,7 @@ def a_port(window, cli):
     finally:
         pair.terminate()
         pair.wait(timeout=20)
-    until("its end is noticed", lambda: "Away" in window.script("return document.body.innerText"), 60)
+    until("its end is noticed", lambda: "Not here now" in window.script("return document.body.innerText"), 60)
 
 
 main()
