@@ -96,14 +96,14 @@ fn answer(content: &str, finish: FinishReason, tokens: [Option<u64>; 2], ms: u64
 }
 
 fn answers() -> Vec<(&'static str, Outcome)> {
-    let stub = |path: &str, size_bytes, mime_type: Option<&str>, sha256: &str| {
+    let stub = |path: &str, size_bytes, mime_type: Option<&str>, sha256: &str, preview: &[u8]| {
         Outcome::Stub(FileStub {
             path: path.into(),
             size_bytes,
             mime_type: mime_type.map(str::to_owned),
             sha256: sha256.into(),
             stub_id: STUB.into(),
-            preview: Vec::new(),
+            preview: preview.to_vec(),
         })
     };
     let (csv, none) = (
@@ -118,8 +118,9 @@ fn answers() -> Vec<(&'static str, Outcome)> {
         ("local_llm_completion_response.uncounted", said("x", FinishReason::Length, [None, None], 500)),
         ("local_llm_turn_response", told("12 rows", FinishReason::Stop, [Some(30), Some(10)], 1250)),
         ("local_llm_turn_response.uncounted", told("12 \"rows\"\n", FinishReason::Length, [None, None], 0)),
-        ("file_contents.stub", stub("/Users/alice/data.csv", 14, Some("text/csv"), csv)),
-        ("file_contents.stub.unknown-type", stub("/w/README", 0, None, none)),
+        ("file_contents.stub", stub("/Users/alice/data.csv", 14, Some("text/csv"), csv, &[])),
+        ("file_contents.stub.preview", stub("/Users/alice/data.csv", 14, Some("text/csv"), csv, b"name,pay\n")),
+        ("file_contents.stub.unknown-type", stub("/w/README", 0, None, none, &[])),
     ]
 }
 
