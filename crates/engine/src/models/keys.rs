@@ -1,6 +1,7 @@
 //! Keys of model servers while the engine runs: read from the store of secrets when they are first wanted, changed there and here at once.
 //! A keychain that is locked keeps no server from being asked: one that wants a key says so itself.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drawbridge_caps::model::{KnownKey, ServerKey};
@@ -13,8 +14,8 @@ pub(crate) struct Keys {
     /// None keeps nothing.
     store: Option<Arc<dyn SecretStore>>,
     known: Mutex<Known>,
-    /// One reads or writes at a time.
-    turn: Mutex<()>,
+    /// One reads or writes at a time. Holds the addresses of keys that were to be forgotten and are still kept: none of them is used.
+    turn: Mutex<BTreeSet<String>>,
 }
 
 enum Known {
@@ -52,13 +53,16 @@ impl Keys {
     }
 
     fn read(&self) {
-        let _turn = self.turn();
+        let owed = self.turn();
         if !matches!(*self.lock(), Known::Unread) {
             return;
         }
         let read = self.store.as_ref().map_or_else(|| Ok(ModelKeys::new()), |store| model_keys::read(store.as_ref()));
         *self.lock() = match read {
-            Ok(keys) => Known::Read(keys),
+            Ok(mut keys) => {
+                keys.retain(|url, _| !owed.contains(url));
+                Known::Read(keys)
+            }
             Err(fault) => {
                 tracing::warn!(%fault, "the keys of model servers cannot be read");
                 Known::Unreadable
@@ -78,21 +82,31 @@ impl Keys {
         }
     }
 
-    /// Sets the key of a server or forgets it, durably. Blocks for seconds at worst.
+    /// Sets the key of a server or forgets it, durably, and what could not be forgotten before with it. Blocks for seconds at worst.
     ///
     /// # Errors
     /// [`SecretFault`]; a key that was to be forgotten is not used here any more all the same.
     pub(crate) fn set(&self, url: &str, key: Option<&ServerKey>) -> Result<(), SecretFault> {
-        let _turn = self.turn();
-        if key.is_none()
-            && let Known::Read(keys) = &mut *self.lock()
-            && keys.remove(url).is_none()
-        {
-            return Ok(());
+        let mut owed = self.turn();
+        if key.is_none() {
+            let is_none = if let Known::Read(keys) = &mut *self.lock() { keys.remove(url).is_none() } else { false };
+            if is_none && !owed.contains(url) {
+                return Ok(());
+            }
+            owed.insert(url.to_owned());
         }
         let Some(store) = &self.store else { return Ok(()) };
-        let left = model_keys::set(store.as_ref(), url, key.map(ServerKey::secret))?;
-        *self.lock() = Known::Read(left);
+        let mut left = None;
+        while let Some(gone) = owed.first() {
+            left = Some(model_keys::set(store.as_ref(), gone, None)?);
+            owed.pop_first();
+        }
+        if let Some(key) = key {
+            left = Some(model_keys::set(store.as_ref(), url, Some(key.secret()))?);
+        }
+        if let Some(left) = left {
+            *self.lock() = Known::Read(left);
+        }
         Ok(())
     }
 
@@ -100,7 +114,7 @@ impl Keys {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
+    fn turn(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -186,5 +200,38 @@ mod tests {
         chain.locked.store(true, Ordering::Release);
         assert!(next.set("http://a", None).is_err(), "it is still kept");
         assert_eq!(kind(&next, "http://a"), "none", "and is sent no more");
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_forgotten_is_forgotten_once_the_keychain_is_open_and_never_used_meanwhile() {
+        let key = ServerKey::parse("sk-one").unwrap();
+        let locked = |chain: &Chain, on| chain.locked.store(on, Ordering::Release);
+        for again in [true, false] {
+            let chain = Arc::new(Chain::default());
+            let keys = Keys::new(Some(chain.clone()));
+            keys.set("http://a", Some(&key)).unwrap();
+            keys.set("http://b", Some(&key)).unwrap();
+            locked(&chain, true);
+            assert!(keys.set("http://a", None).is_err());
+            locked(&chain, false);
+
+            if again {
+                keys.set("http://a", None).unwrap();
+            } else {
+                keys.set("http://c", Some(&key)).unwrap();
+            }
+
+            assert_eq!((kind(&keys, "http://a"), kind(&keys, "http://b")), ("none", "set"));
+            assert!(!chain.open().unwrap().as_ref().unwrap().contains("http://a"), "it is kept no more");
+        }
+
+        let chain = Arc::new(Chain::default());
+        Keys::new(Some(chain.clone())).set("http://a", Some(&key)).unwrap();
+        let keys = Keys::new(Some(chain.clone()));
+        locked(&chain, true);
+        assert!(keys.set("http://a", None).is_err());
+        locked(&chain, false);
+        keys.ready().await;
+        assert_eq!(kind(&keys, "http://a"), "none", "nor was it read before");
     }
 }
