@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind, IsTerminal as _, Read as _};
 
 use anyhow::{Context as _, bail};
-use drawbridge_engine::{Command, ConfiguredModels, checked_key, known_server};
+use drawbridge_engine::{Command, ConfiguredModels, checked_key, key_address, known_server};
 use drawbridge_os::terminal;
 use drawbridge_policy::ModelServer;
 use drawbridge_store::config::FlagOverrides;
@@ -34,11 +34,16 @@ pub(crate) async fn run(url: String, stdin: bool, forget: bool) -> anyhow::Resul
             "while Drawbridge runs, keys are set on the Models page of its window, so nothing was done; end it first, or use its window"
         ),
         Reach::Stopped(owner) => {
-            let server = server_of(&place, &url)?;
-            let key = if forget { None } else { Some(ask(stdin, &server)?) };
+            let (url, key) = if forget {
+                (key_address(&url)?, None)
+            } else {
+                let server = server_of(&place, &url)?;
+                let key = ask(stdin, &server)?;
+                (server.url, Some(key))
+            };
             let is_set = key.is_some();
-            store(&place, owner, server.url.clone(), key).await?;
-            note(&place, "model_key", json!({ "url": server.url, "set": is_set }));
+            store(&place, owner, url.clone(), key).await?;
+            note(&place, "model_key", json!({ "url": url, "set": is_set }));
         }
     }
     out::line(if forget { "the key is forgotten" } else { "the key is set" })?;

@@ -38,6 +38,7 @@ pub use engine::{Engine, EngineOptions, ExitKind, Host, Overlay, StartError};
 pub use handle::{Command, CommandError, EngineHandle, EngineSide, Passphrase, Reply};
 pub use hardware::{device_rows, devices_here, label_of};
 pub use models::{
-    ConfiguredModels, add_server, checked_key, checked_server, configured_servers, known_server, remove_server,
+    ConfiguredModels, add_server, checked_key, checked_server, configured_servers, key_address, known_server,
+    remove_server,
 };
 pub use prompts::{PROMPT_ACTIONS, PROMPT_KINDS, PROMPT_LABELS, PROMPT_WALLS};

@@ -29,7 +29,9 @@ use crate::view::{AskedFileView, ChatPrivacyView, ModelServerView, ModelView, Mo
 
 use keys::Keys;
 use pace::Pace;
-pub use person::{add_server, checked_key, checked_server, configured_servers, known_server, remove_server};
+pub use person::{
+    add_server, checked_key, checked_server, configured_servers, key_address, known_server, remove_server,
+};
 pub use servers::ConfiguredModels;
 use servers::Entry;
 use tls::Trusted;

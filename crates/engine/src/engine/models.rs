@@ -16,7 +16,7 @@ use crate::dispatcher::Job;
 use crate::handle::{CommandError, Passphrase, Reply};
 use crate::hardware::COMMAND_LINE;
 use crate::models::trials::TriesTaken;
-use crate::models::{add_server, checked_key, checked_server, found_view, known_server, remove_server};
+use crate::models::{add_server, checked_key, checked_server, found_view, key_address, known_server, remove_server};
 use crate::screen::Offer;
 
 /// The longest question of a try, in bytes.
@@ -63,17 +63,22 @@ impl Core {
 
     /// Sets the key of a server, or forgets it.
     pub(super) fn set_model_key(&self, url: &str, key: Option<Passphrase>) -> Result<Wait, CommandError> {
-        let state = self.policy.get();
-        let server = known_server(url, &self.models.configured, &state)?;
-        let key = key.map(|key| checked_key(&key.into_secret(), &server)).transpose()?;
+        let (url, key) = match key {
+            Some(key) => {
+                let server = known_server(url, &self.models.configured, &self.policy.get())?;
+                let key = checked_key(&key.into_secret(), &server)?;
+                (server.url, Some(key))
+            }
+            None => (key_address(url)?, None),
+        };
         let (models, journal) = (self.models.clone(), self.journal.clone());
         Ok(Box::pin(async move {
             let is_set = key.is_some();
-            models.set_key(server.url.clone(), key).await.map_err(|fault| {
+            models.set_key(url.clone(), key).await.map_err(|fault| {
                 let what = if is_set { "The key was not kept" } else { "The key is still kept and is used no more" };
                 CommandError::new("key_not_stored", format!("{what}: {}.", escape_outside_text(&fault)))
             })?;
-            journal.event(None, "POLICY_CHANGED", json!({ "model_key": { "url": server.url, "set": is_set } }));
+            journal.event(None, "POLICY_CHANGED", json!({ "model_key": { "url": url, "set": is_set } }));
             Ok(Reply::Done)
         }))
     }

@@ -95,19 +95,31 @@ pub fn remove_server(
 /// Finds a server by its address in any spelling.
 ///
 /// # Errors
-/// `unknown_server`.
+/// `bad_server` for what is no address, `unknown_server`.
 pub fn known_server(
     url: &str,
     configured: &ConfiguredModels,
     state: &PolicyState,
 ) -> Result<ModelServer, CommandError> {
-    let wanted = parse(url, ModelApi::Auto, true, servers::ONE_AT_A_TIME).map_or_else(|_| url.to_owned(), |it| it.url);
+    let wanted = key_address(url)?;
     let all = servers::all(&servers::of_config(configured), state);
     let found = all.into_iter().map(|entry| entry.server).find(|server| server.url == wanted);
     found.ok_or_else(|| {
         let message = format!("No server {} is known here. Add it first.", shown(&wanted));
         CommandError::new("unknown_server", message)
     })
+}
+
+/// Returns the address by which the key of a server is kept. It need not be known: a key can be forgotten whose server has left the
+/// configuration. What is told never repeats what is no address, since it may hold a password.
+///
+/// # Errors
+/// `bad_server`.
+pub fn key_address(url: &str) -> Result<String, CommandError> {
+    let parsed = parse(url, ModelApi::Auto, true, servers::ONE_AT_A_TIME);
+    parsed
+        .map(|server| server.url)
+        .map_err(|why| CommandError::new("bad_server", format!("{why} Nothing was changed.")))
 }
 
 /// Checks a key that a person gives for a server. What is told never repeats it.
@@ -174,6 +186,8 @@ mod tests {
         let check = |key: &str, url| checked_key(&SecretString::from(key), &server(url).unwrap());
 
         assert_eq!(code(server("http://127.0.0.1:2")), "unknown_server");
+        let told = server("http://me:secret@localhost:11434").unwrap_err();
+        assert!(told.code == "bad_server" && !told.message.contains("secret"), "{told:?}");
         for good in ["https://192.0.2.1/v1", "http://127.0.0.1:1/", "HTTP://localhost:11434"] {
             check("sk-abc", good).unwrap();
         }

@@ -4,7 +4,7 @@
 use drawbridge_caps::model::{ModelLimits, ServerFault, parse_server};
 use drawbridge_core::escape_outside_text;
 use drawbridge_policy::{Ceilings, ModelApi, ModelServer, PolicyState};
-use drawbridge_store::config::Config;
+use drawbridge_store::config::{Config, redacted_url};
 use oauth2::url::Url;
 
 use crate::engine::sentence;
@@ -52,7 +52,8 @@ pub(crate) struct Entry {
 /// The least that a server takes at once, which is what one that loads a model needs.
 pub(crate) const ONE_AT_A_TIME: u8 = 1;
 
-/// Takes what the configuration names. An address that cannot be used stays, with what is wrong with it.
+/// Takes what the configuration names. An address that cannot be used stays, with what is wrong with it and without a password that it
+/// may hold: from here on it is shown and recorded.
 pub(super) fn of_config(configured: &ConfiguredModels) -> Vec<Entry> {
     let first = [&configured.ollama_url].into_iter().filter(|url| !url.is_empty());
     let near = first.chain(&configured.servers).map(|url| (url, false));
@@ -60,7 +61,7 @@ pub(super) fn of_config(configured: &ConfiguredModels) -> Vec<Entry> {
     all.map(|(url, far)| match parse(url, ModelApi::Auto, far, ONE_AT_A_TIME) {
         Ok(server) => Entry { server, from_config: true, refused: None },
         Err(why) => Entry {
-            server: ModelServer { url: url.clone(), api: ModelApi::Auto, far, parallel: ONE_AT_A_TIME },
+            server: ModelServer { url: redacted_url(url), api: ModelApi::Auto, far, parallel: ONE_AT_A_TIME },
             from_config: true,
             refused: Some(why),
         },
@@ -189,6 +190,7 @@ mod tests {
         let list = all(&configured, &PolicyState::defaults());
 
         assert_eq!(list.len(), 1);
-        assert!(list[0].refused.as_ref().is_some_and(|why| !why.contains("secret")), "{list:?}");
+        assert!(list[0].refused.is_some() && list[0].server.url.contains("@127.0.0.1:11434"), "{list:?}");
+        assert!(!format!("{list:?}").contains("secret"), "{list:?}");
     }
 }

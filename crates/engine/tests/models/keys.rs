@@ -48,6 +48,9 @@ async fn a_key_is_set_used_kept_over_a_restart_and_forgotten_and_seen_nowhere() 
     let url = format!("{}/v1/", server.url());
     let refused = async |command: Command| rig.handle.send(command).await.unwrap_err();
     assert_eq!(refused(set_key("http://127.0.0.1:2", Some(KEY))).await.code, "unknown_server");
+    assert_eq!(refused(set_key("http://me:pw@127.0.0.1:2", None)).await.code, "bad_server");
+    // The server of a key may have left the configuration.
+    rig.handle.send(set_key("http://127.0.0.1:2", None)).await.unwrap();
     for bad in ["", "sk two", "sk-\u{e9}", "sk-KEY\r\nX: y"] {
         let told = refused(set_key(&url, Some(bad))).await;
         assert!(told.code == "bad_key" && !told.message.contains("sk-"), "{told:?}");
