@@ -12,8 +12,9 @@ mod server;
 pub use client::{Client, ControlError};
 pub use server::{ControlOptions, serve};
 
-/// The longest line either side reads, in bytes. A snapshot with full activity stays well below.
-const LINE_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+/// The longest line that the client reads, in bytes. A snapshot with full activity stays well below, also with as many questions as
+/// can be open, each as long as a platform can make it: whoever asks them must not be able to keep a person from looking.
+const LINE_LIMIT_BYTES: u64 = 64 * 1024 * 1024;
 /// The longest request that the server reads, in bytes: what goes out to a device in one act, as base64, and some more.
 const REQUEST_LIMIT_BYTES: u64 = 128 * 1024;
 /// Connections served at once; one more is told so and closed.

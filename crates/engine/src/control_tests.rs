@@ -12,7 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::handle::{Command, CommandError, EngineHandle, Reply};
-use crate::view::{AccountState, AccountView, AuditView, LinkState, LinkView, PromptAnswer, ShellView, Snapshot};
+use crate::view::{
+    AccountState, AccountView, AuditView, LinkState, LinkView, PromptAnswer, PromptDetail, PromptView, ShellView,
+    Snapshot,
+};
 
 struct Rig {
     path: PathBuf,
@@ -23,10 +26,14 @@ struct Rig {
 }
 
 async fn rig(options: ControlOptions) -> Rig {
+    rig_showing(options, snapshot()).await
+}
+
+async fn rig_showing(options: ControlOptions, picture: Snapshot) -> Rig {
     let folder = tempfile::tempdir().unwrap();
     let path = StateDir::open(folder.path()).unwrap().control_socket();
     let (commands, mut asked) = mpsc::channel::<(Command, crate::handle::Answer)>(4);
-    let (_, snapshots) = watch::channel(Arc::new(snapshot()));
+    let (_, snapshots) = watch::channel(Arc::new(picture));
     let (seen_by, seen) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some((command, answer)) = asked.recv().await {
@@ -91,6 +98,18 @@ async fn commands_and_the_picture_go_over_one_connection() {
 
     assert_eq!((raised, picture), (Reply::Done, snapshot()));
     assert_eq!(rig.seen.recv().await, Some(Command::SetRaised { raised: true }));
+}
+
+#[tokio::test]
+async fn a_picture_is_read_with_all_the_questions_that_a_platform_can_open() {
+    let long = || PromptDetail { label: "private_file".to_owned(), value: "\u{e9}".repeat(20_000) };
+    let question = || PromptView { details: (0..70).map(|_| long()).collect(), ..PromptView::default() };
+    let picture = Snapshot { prompts: (0..16).map(|_| question()).collect(), ..snapshot() };
+    let rig = rig_showing(ControlOptions::default(), picture.clone()).await;
+
+    let mut client = Client::connect(&rig.path).await.unwrap();
+
+    assert!(client.snapshot().await.unwrap() == picture);
 }
 
 #[tokio::test]

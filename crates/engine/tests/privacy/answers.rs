@@ -196,3 +196,51 @@ async fn a_question_about_a_turn_shows_files_by_path_and_all_that_the_model_is_t
     desk.answer(&prompt, PromptAnswer::AllowOnce).await;
     assert_eq!(refused(asked).await["code"], "STUB_STALE");
 }
+
+/// Nothing in a text paints or turns what stands around it.
+fn is_plain(text: &str) -> bool {
+    !text.chars().any(|c| c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_means_harm_is_shown_plainly_and_one_that_nobody_can_read_can_only_be_denied() {
+    let desk = Desk::new(wish().with_window()).await;
+    desk.set_privacy(Some(true)).await.unwrap();
+    desk.set_review(true).await;
+    let odd = "\u{202e}<img src=x onerror=alert(1)>\u{200b}\n\u{1b}[2J";
+    let name = desk.folder.join(format!("{odd}.txt").replace('/', ""));
+    fs::write(&name, "few").unwrap();
+    let deep = (0..2).fold(desk.folder.clone(), |folder, _| folder.join("\u{200b}".repeat(85)));
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("x"), "few").unwrap();
+    let one = text(&desk.stub(&name).await["stub_id"]);
+    let other = text(&desk.stub(&deep.join("x")).await["stub_id"]);
+    let stubs: Vec<&str> = std::iter::once(&*one).chain(std::iter::repeat_n(&*other, 63)).collect();
+    let turn = json!({ "model": "small:1b", "task": format!("{odd} do"), "context": odd, "stub_refs": stubs });
+
+    desk.server.next(Answers::pieces(&[odd, "that is all"]));
+    let asked = desk.asked("LOCAL_LLM_TURN", turn.clone());
+    let prompt = desk.question().await;
+    assert!(prompt.details.iter().all(|detail| is_plain(&detail.value)), "{prompt:?}");
+    assert!(is_plain(&prompt.summary) && !prompt.cut, "{prompt:?}");
+    desk.answer(&prompt, PromptAnswer::Deny).await;
+    refused(asked).await;
+
+    desk.server.next(Answers::pieces(&["row 8817\n".repeat(60_000).as_str()]));
+    let asked = desk.asked("LOCAL_LLM_TURN", turn);
+    let prompt = desk.question().await;
+    let (id, revision) = (prompt.id, prompt.revision);
+    assert!(prompt.cut && prompt.details.iter().any(|detail| detail.label == "left_out"), "{}", prompt.cut);
+    desk.rig.handle.send(Command::PromptPainted { id, revision }).await.unwrap();
+    desk.rig.handle.send(Command::AnswerPrompt { id, revision, answer: PromptAnswer::AllowOnce }).await.unwrap_err();
+    desk.answer(&prompt, PromptAnswer::Deny).await;
+    refused(asked).await;
+    assert!(
+        !desk
+            .rig
+            .script
+            .frames(0)
+            .iter()
+            .any(|frame| frame.text.contains("that is all") || frame.text.contains("row 8817"))
+    );
+}
