@@ -70,6 +70,10 @@ async fn a_key_is_set_used_kept_over_a_restart_and_forgotten_and_seen_nowhere() 
     assert!(answered_in_time(&rig, &chat).await);
     let bearer = format!("Bearer {KEY}");
     assert!(server.requests().iter().all(|asked| asked.authorization.as_ref() == Some(&bearer)));
+    let repeated = json!({ "error": { "message": format!("Incorrect API key provided: {KEY}") } }).to_string();
+    server.next(Answers::status(400, &repeated));
+    let failed = rig.refused(&chat, "LOCAL_LLM_COMPLETION", ask_for("a:1b", false)).await;
+    assert_eq!(failed["code"], "LOCAL_LLM_FAILED");
     let noted: Vec<Value> = rig.audit().into_iter().map(|record| record["details"]["model_key"].clone()).collect();
     assert!(noted.contains(&json!({ "url": server.url(), "set": true })), "{noted:?}");
     assert!(!format!("{:?}", set_key(&url, Some(KEY))).contains(KEY));
