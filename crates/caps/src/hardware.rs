@@ -184,10 +184,10 @@ impl Capability for Hardware {
             let outcome = match op.act {
                 HardwareAct::Serial(act) => {
                     let added = self.added.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    self.serial.run(&op.device, act, added, &ctx).await
+                    self.serial.run(&op.device, act, op.hold, added, &ctx).await
                 }
                 HardwareAct::Usb(act) => self.usb.run(&op.device, act, &ctx).await,
-                HardwareAct::Gpio(act) => self.gpio.run(&op.device, act, &ctx).await,
+                HardwareAct::Gpio(act) => self.gpio.run(&op.device, act, op.hold, &ctx).await,
             };
             outcome.map(Outcome::Hardware)
         })

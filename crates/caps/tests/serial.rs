@@ -105,7 +105,8 @@ fn permit(device: DeviceId, act: SerialAct) -> Permit {
     let mut state = PolicyState::defaults();
     state.modes = BTreeMap::from([(Power::Hardware, PowerMode::Allowed)]);
     state.devices.insert(device.clone(), SharedDevice { label: "it".to_owned(), at_ms: 0 });
-    match authorize(&state, Operation::Hardware(HardwareOp { device, act: HardwareAct::Serial(act) }), None) {
+    match authorize(&state, Operation::Hardware(HardwareOp { device, act: HardwareAct::Serial(act), hold: None }), None)
+    {
         Verdict::Allowed(permit) => permit,
         Verdict::Ask(_) | Verdict::Denied(..) => panic!("not allowed"),
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use drawbridge_core::escape_outside_text;
 use drawbridge_core::hardware::DeviceKind;
+use drawbridge_core::{Power, escape_outside_text};
 use drawbridge_engine::control::{Client, ControlError};
 use drawbridge_engine::device_act::{DeviceAct, DeviceResult};
 use drawbridge_engine::view::DeviceView;
@@ -24,6 +24,8 @@ use crate::{accounts, configuration, out, signals, stopped};
 const QUESTION: Duration = Duration::from_secs(75);
 /// A connection that was not used for so long is made anew: the engine lets go of one after half a minute.
 const FORGOTTEN: Duration = Duration::from_secs(10);
+/// How often whoever holds a device looks whether it was taken away.
+const HELD_LOOK: Duration = Duration::from_millis(500);
 
 pub(crate) async fn run(verb: Option<DevicesVerb>, json: bool) -> anyhow::Result<u8> {
     match verb {
@@ -161,7 +163,7 @@ impl Desk {
         if self.used.elapsed() > FORGOTTEN {
             self.client = connected().await?;
         }
-        let command = Command::UseDevice { device: self.device.id.clone(), act };
+        let command = Command::UseDevice { device: self.device.id.clone(), act, hold: None };
         let Reply::Device { result } = self.client.send_within(&command, within + QUESTION).await? else {
             return Err(odd_answer());
         };
@@ -180,19 +182,47 @@ impl Desk {
         // From here on, so that a Ctrl-C that comes early closes in order as well.
         let ended = signals::ended()?;
         tokio::pin!(ended);
-        let command = Command::UseDevice { device: self.device.id.clone(), act };
+        let command = Command::UseDevice { device: self.device.id.clone(), act, hold: None };
         tokio::select! {
             held = self.client.hold_within(&command, within + QUESTION) => drop(held?),
             // Hanging up ends the act.
             () = &mut ended => return Ok(0),
         }
         out::complain("this is held until you end it with Ctrl-C");
-        tokio::select! {
-            () = &mut ended => {}
-            () = self.client.gone() => bail!("Drawbridge has ended, so nothing is held any more"),
+        loop {
+            tokio::select! {
+                () = &mut ended => break,
+                () = self.client.gone() => bail!("Drawbridge has ended, so nothing is held any more"),
+                () = tokio::time::sleep(HELD_LOOK) => {}
+            }
+            if let Some(why) = self.lost().await? {
+                bail!("{why}, so nothing is held any more");
+            }
         }
-        self.client.send_within(&Command::UseDevice { device: self.device.id.clone(), act: undo }, within).await?;
-        Ok(0)
+        let undo = Command::UseDevice { device: self.device.id.clone(), act: undo, hold: None };
+        match self.client.hold_within(&undo, within).await {
+            Ok(_) => Ok(0),
+            // Unplugged, or closed by somebody else: what was opened there since then is theirs.
+            Err(ControlError::Refused(why)) if why.code == "device_not_open" || why.code == "device_busy" => {
+                out::complain("it had been closed already");
+                Ok(0)
+            }
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    /// Says what took away what is held, if something did.
+    async fn lost(&mut self) -> anyhow::Result<Option<&'static str>> {
+        let now = self.client.snapshot().await?;
+        let device = now.devices.devices.iter().find(|device| device.id == self.device.id);
+        let is_off = now.powers.iter().any(|power| power.power == Power::Hardware.name() && power.mode == "off");
+        Ok(match device {
+            _ if now.raised => Some("the bridge was raised"),
+            _ if is_off => Some("the power over devices was switched off"),
+            Some(device) if device.present && device.shared => None,
+            Some(device) if device.present => Some("the device is shared no longer"),
+            Some(_) | None => Some("the device was unplugged"),
+        })
     }
 }
 
@@ -248,7 +278,10 @@ fn configured(place: &Place) -> anyhow::Result<Vec<DeviceMatch>> {
 /// Finds what a person means: a whole name, a port or chip, the ids of a USB device, as the list shows them or as config.toml has them,
 /// or the beginning of one name alone.
 fn one_of<'a>(rows: &'a [DeviceView], named: &str) -> anyhow::Result<&'a DeviceView> {
-    let is_it = |row: &&DeviceView| row.id == named || row.place == named || row.added.as_deref() == Some(named);
+    // The list has paths and names as they are safe to show.
+    let safe = escape_outside_text(named);
+    let called = |text: &str| text == named || text == safe;
+    let is_it = |row: &&DeviceView| row.id == named || called(&row.place) || row.added.as_deref().is_some_and(called);
     if let Some(row) = rows.iter().find(is_it) {
         return Ok(row);
     }
@@ -351,6 +384,8 @@ mod tests {
         assert!(meant("serial-").unwrap_err().contains("serial-1a2b, serial-1c3d"));
         assert!(meant("usb-").unwrap_err().contains("there is no device usb-"));
         assert!(meant("").is_err());
+        let odd = [row("serial-5", &escape_outside_text("/dev/tty\u{202e}x"))];
+        assert!(one_of(&odd, "/dev/tty\u{202e}x").is_ok(), "as it is on the disk");
         let usb =
             |id: &str, bus: u8| DeviceView { kind: "usb".to_owned(), ..row(id, &format!("2341:0043, bus {bus}")) };
         let rows =

@@ -134,6 +134,33 @@ async fn lines_are_read_driven_and_watched() {
     rig.expect(0, &["gpio", "release", CHIP, "RELAY"]).await;
     assert_eq!(desk.board.driven(CHIP, 4), None);
     assert!(rig.expect(0, &["devices"]).await.contains("lines with names: 4 RELAY, 5 LED, 6 LED"));
+    // What is driven by somebody else is not taken over, and the end of a hold lets go what it drove alone.
+    rig.expect(0, &["gpio", "write", CHIP, "8", "1"]).await;
+    let refused = rig.run(&["gpio", "write", CHIP, "8", "0", "--hold"]).await;
+    assert!(refused.status.code() == Some(1) && said(&refused).contains("driven already"), "{}", said(&refused));
+    assert_eq!(desk.board.driven(CHIP, 8), Some(true));
+    let mut holds = rig.command(&["gpio", "write", CHIP, "9", "1", "--hold"]).spawn().unwrap();
+    let driven = |line, wanted| {
+        let board = desk.board.clone();
+        rig::within(async move {
+            while board.driven(CHIP, line) != wanted {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+    };
+    driven(9, Some(true)).await;
+    rig.expect(0, &["gpio", "release", CHIP, "9"]).await;
+    rig.expect(0, &["gpio", "write", CHIP, "9", "0"]).await;
+    let id = holds.id().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(rig::within(holds.wait()).await.unwrap().code(), Some(0));
+    assert_eq!(desk.board.driven(CHIP, 9), Some(false));
+    rig.expect(0, &["gpio", "release", CHIP, "9"]).await;
+    let mut holds = rig.command(&["gpio", "write", CHIP, "9", "1", "--hold"]).spawn().unwrap();
+    driven(9, Some(true)).await;
+    holds.kill().await.unwrap();
+    driven(9, None).await;
+    rig.expect(0, &["gpio", "release", CHIP, "8"]).await;
     let several = rig.run(&["gpio", "read", CHIP, "LED"]).await;
     assert!(several.status.code() == Some(1) && said(&several).contains("5, 6"), "{}", said(&several));
     let none = rig.run(&["gpio", "read", CHIP, "58"]).await;

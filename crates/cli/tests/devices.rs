@@ -326,6 +326,83 @@ async fn a_port_that_a_command_holds_is_closed_when_it_goes_however_it_goes() {
     assert_eq!(started.stop().await, Some(0));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_hold_leaves_alone_what_somebody_else_opened_since_then() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+    for how in ["-INT", "-KILL"] {
+        let mut child = rig.command(&["serial", "open", &port, "--hold"]).spawn().unwrap();
+        until_held(&rig, true).await;
+        rig.expect(0, &["serial", "close", &port]).await;
+        rig.expect(0, &["serial", "open", &port, "--baud", "9600"]).await;
+
+        let id = child.id().unwrap().to_string();
+        assert!(std::process::Command::new("kill").args([how, &id]).status().unwrap().success());
+        let ended = within(child.wait()).await.unwrap();
+        assert!(how == "-KILL" || ended.code() == Some(0), "{ended:?}");
+        // The end of the hold is on record, however it came.
+        let wanted = if how == "-INT" { 1 } else { 2 };
+        let over = async {
+            let ended = |record: &&&Value| record["result"]["error_code"] == "DEVICE_NOT_OPEN";
+            while records(&rig.audit(), "HARDWARE_SERIAL_CLOSE").iter().filter(ended).count() < wanted {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        within(over).await;
+        rig.expect(0, &["serial", "write", &port, "mine"]).await;
+        assert_eq!(pair.receive(4).unwrap(), b"mine");
+        rig.expect(0, &["serial", "close", &port]).await;
+    }
+
+    // One that never got to hold it closes nothing.
+    rig.expect(0, &["serial", "open", &port]).await;
+    for _ in 0..20 {
+        use drawbridge_engine::control::Client;
+        use drawbridge_engine::device_act::DeviceAct;
+        let mut client = Client::connect(&rig.state().join("control.sock")).await.unwrap();
+        let (baud, data_bits, stop_bits) = (9600, 8, 1);
+        let (parity, flow) = ("none".to_owned(), "none".to_owned());
+        let act = DeviceAct::SerialOpen { baud, data_bits, parity, stop_bits, flow };
+        let open = drawbridge_engine::Command::UseDevice { device: open_id(&rig).await, act, hold: None };
+        let asked = client.hold_within(&open, std::time::Duration::from_secs(60));
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(2), asked).await;
+    }
+    rig.expect(0, &["serial", "write", &port, "mine"]).await;
+    assert_eq!(started.stop().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_ends_when_the_stop_or_the_plug_takes_away_what_it_holds() {
+    let mut pair = PtyPair::start().unwrap();
+    let (rig, started) = sharing(pair.port()).await;
+    let port = pair.port().to_str().unwrap().to_owned();
+    let hold = async || {
+        let child = rig.command(&["serial", "open", &port, "--hold"]).stderr(Stdio::piped()).spawn().unwrap();
+        until_held(&rig, true).await;
+        child
+    };
+    let ended = async |child: tokio::process::Child, why: &str| {
+        let output = within(child.wait_with_output()).await.unwrap();
+        assert!(output.status.code() == Some(1) && said(&output).contains(why), "{}", said(&output));
+    };
+    let held = hold().await;
+    rig.expect(0, &["raise"]).await;
+    ended(held, "the bridge was raised").await;
+    rig.expect(0, &["lower"]).await;
+
+    let held = hold().await;
+    pair.unplug().unwrap();
+    ended(held, "the device was unplugged").await;
+    assert_eq!(started.stop().await, Some(0));
+}
+
+async fn open_id(rig: &Rig) -> String {
+    let picture = snapshot(rig).await;
+    let rows = picture["devices"]["devices"].as_array().unwrap();
+    text(&rows.iter().find(|row| row["held_by"] == "cli").unwrap()["id"])
+}
+
 async fn is_held(rig: &Rig) -> bool {
     let picture = snapshot(rig).await;
     picture["devices"]["devices"].as_array().unwrap().iter().any(|row| row["held_by"] == "cli")

@@ -236,6 +236,12 @@ async fn a_client_that_hangs_up_ends_its_act_on_a_device_and_nothing_else() {
     drop(client);
     answer.closed().await;
 
+    // Whoever wants it held and does not say so rightly must not believe that it is.
+    let client = send(&act.replacen("\"command\"", "\"hold\":1,\"command\"", 1)).await;
+    let told: Value =
+        serde_json::from_str(&BufReader::new(client).lines().next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!(told["error"]["code"], "malformed");
+
     // Another request on the same connection is no farewell, and is answered in its turn.
     let client = send(&format!("{act}\n{}", r#"{"request":2,"command":"connect"}"#)).await;
     let (_, answer) = asked.recv().await.unwrap();

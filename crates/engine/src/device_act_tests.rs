@@ -13,7 +13,7 @@ use super::*;
 use crate::handle::CommandError;
 
 fn of(act: DeviceAct) -> Result<HardwareAct, CommandError> {
-    operation("serial-1", act).map(|op| op.act)
+    operation("serial-1", act, None).map(|op| op.act)
 }
 
 fn open(baud: u32, data_bits: u8, parity: &str, stop_bits: u8, flow: &str) -> DeviceAct {
@@ -127,7 +127,7 @@ fn lines_and_names_are_checked() {
     }
     let long = DeviceAct::SerialLines { dtr: Some(true), rts: None, break_ms: Some(5001) };
     assert_eq!(of(long).err().unwrap().code, "bad_act");
-    let odd = operation("../dev/sda", DeviceAct::SerialClose).err().unwrap();
+    let odd = operation("../dev/sda", DeviceAct::SerialClose, None).err().unwrap();
     assert_eq!(odd.code, "unknown_device");
 }
 

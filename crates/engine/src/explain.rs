@@ -130,7 +130,7 @@ fn device_sample(state: &PolicyState, name: &str) -> Option<HardwareOp> {
     };
     let of_kind = |id: &&DeviceId| id.as_str().strip_prefix(kind.name()).is_some_and(|rest| rest.starts_with('-'));
     let device = state.devices.keys().find(of_kind).cloned().unwrap_or_else(|| DeviceId::plain(kind, "any"));
-    Some(HardwareOp { device, act })
+    Some(HardwareOp { device, act, hold: None })
 }
 
 fn act_sample(name: &str) -> Option<HardwareAct> {

@@ -140,6 +140,10 @@ pub enum Command {
         device: String,
         /// What to do.
         act: DeviceAct,
+        /// The hold under which it is done; told by the door through which it comes, and never by whoever asks.
+        #[serde(skip)]
+        #[ts(skip)]
+        hold: Option<u64>,
     },
     /// Starts a sign-in; answers with the page to open. The snapshot tells how it ends.
     SignIn,

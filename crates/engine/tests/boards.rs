@@ -77,7 +77,7 @@ impl Desk {
     }
 
     async fn act(&self, device: &DeviceView, act: DeviceAct) -> Result<DeviceResult, CommandError> {
-        let reply = self.rig.handle.send(Command::UseDevice { device: device.id.clone(), act }).await?;
+        let reply = self.rig.handle.send(Command::UseDevice { device: device.id.clone(), act, hold: None }).await?;
         let Reply::Device { result } = reply else { panic!("another answer: {reply:?}") };
         Ok(result)
     }

@@ -34,7 +34,7 @@ async fn ready(rig: &Rig, port: &Path) -> String {
 }
 
 async fn act(handle: &EngineHandle, device: &str, act: DeviceAct) -> Result<DeviceResult, CommandError> {
-    let reply = handle.send(Command::UseDevice { device: device.to_owned(), act }).await?;
+    let reply = handle.send(Command::UseDevice { device: device.to_owned(), act, hold: None }).await?;
     let Reply::Device { result } = reply else { panic!("another answer: {reply:?}") };
     Ok(result)
 }

@@ -95,7 +95,7 @@ async fn run(hardware: Hardware, device: DeviceId, holder: LinkId, act: SerialAc
     let mut state = PolicyState::defaults();
     state.modes.insert(Power::Hardware, PowerMode::Allowed);
     state.devices.insert(device.clone(), SharedDevice { label: "it".to_owned(), at_ms: 0 });
-    let operation = Operation::Hardware(HardwareOp { device, act: HardwareAct::Serial(act) });
+    let operation = Operation::Hardware(HardwareOp { device, act: HardwareAct::Serial(act), hold: None });
     let Verdict::Allowed(permit) = authorize(&state, operation, None) else { panic!("not allowed") };
     let ctx = RunCtx {
         root: None,

@@ -37,7 +37,13 @@ impl Gpio {
         self.system.list()
     }
 
-    pub(super) async fn run(&self, device: &DeviceId, act: GpioAct, ctx: &RunCtx) -> Result<HardwareOutcome, OpError> {
+    pub(super) async fn run(
+        &self,
+        device: &DeviceId,
+        act: GpioAct,
+        hold: Option<u64>,
+        ctx: &RunCtx,
+    ) -> Result<HardwareOutcome, OpError> {
         check(&act)?;
         let stop = Stop::new().map_err(|fault| OpError::Internal(format!("no handles are left: {fault}")))?;
         let turn = self.turn(device, ctx.holder, &stop).await?;
@@ -48,7 +54,7 @@ impl Gpio {
         let system = Arc::clone(&self.system);
         let its_stop = stop.clone();
         let mut work = tokio::task::spawn_blocking(move || {
-            let told = turn.chip.carry_out(system.as_ref(), &act, &its_stop);
+            let told = turn.chip.carry_out(system.as_ref(), &act, hold, &its_stop);
             (told, its_stop.is_said())
         });
         let (told, stopped) = tokio::select! {
@@ -118,10 +124,17 @@ struct OpenChip {
 
 #[derive(Default)]
 struct State {
-    driven: BTreeMap<u32, Box<dyn DrivenLine>>,
+    driven: BTreeMap<u32, Driven>,
     running: BTreeMap<u64, Stop>,
     entered: u64,
     closed: bool,
+}
+
+/// A line that is driven.
+struct Driven {
+    line: Box<dyn DrivenLine>,
+    /// The hold under which that began.
+    hold: Option<u64>,
 }
 
 impl OpenChip {
@@ -156,22 +169,28 @@ impl OpenChip {
         state.closed
     }
 
-    fn carry_out(&self, system: &dyn GpioChips, act: &GpioAct, stop: &Stop) -> Result<HardwareOutcome, HardwareFault> {
+    fn carry_out(
+        &self,
+        system: &dyn GpioChips,
+        act: &GpioAct,
+        hold: Option<u64>,
+        stop: &Stop,
+    ) -> Result<HardwareOutcome, HardwareFault> {
         match *act {
             GpioAct::Read { line, bias } => self.read(system, line, bias),
-            GpioAct::Write { line, high } => self.write(system, line, high),
+            GpioAct::Write { line, high } => self.write(system, line, high, hold),
             GpioAct::Watch { line, bias, edge, max_events, timeout } => {
                 let watch = Watch { line, bias, edge, max_events, timeout };
                 self.watch(system, &watch, stop).map(HardwareOutcome::Events)
             }
-            GpioAct::Release { line } => self.release(line),
+            GpioAct::Release { line } => self.release(line, hold),
         }
     }
 
     fn read(&self, system: &dyn GpioChips, line: u32, bias: Bias) -> Result<HardwareOutcome, HardwareFault> {
         let mut state = self.lock();
         let high = match state.driven.get_mut(&line) {
-            Some(driven) if bias == Bias::AsIs => driven.level()?,
+            Some(driven) if bias == Bias::AsIs => driven.line.level()?,
             Some(_) => return Err(driven_here(line, "pull")),
             None => {
                 drop(state);
@@ -181,14 +200,24 @@ impl OpenChip {
         Ok(HardwareOutcome::Level { high })
     }
 
-    fn write(&self, system: &dyn GpioChips, line: u32, high: bool) -> Result<HardwareOutcome, HardwareFault> {
+    fn write(
+        &self,
+        system: &dyn GpioChips,
+        line: u32,
+        high: bool,
+        hold: Option<u64>,
+    ) -> Result<HardwareOutcome, HardwareFault> {
         let mut state = self.lock();
         // What comes after the end must drive nothing.
         if state.closed {
             return Err(HardwareFault::new(DeviceFault::NotOpen, "it was closed from here"));
         }
         if let Some(driven) = state.driven.get_mut(&line) {
-            driven.set(high)?;
+            if hold.is_some() && driven.hold != hold {
+                let message = format!("line {line} is driven already; release it first to hold it");
+                return Err(HardwareFault::new(DeviceFault::AlreadyOpen, message));
+            }
+            driven.line.set(high)?;
             return Ok(HardwareOutcome::Done);
         }
         if state.driven.len() >= MAX_DRIVEN {
@@ -196,14 +225,18 @@ impl OpenChip {
             return Err(HardwareFault::new(DeviceFault::Busy, message));
         }
         let driven = system.drive(&self.chip, line, high)?;
-        state.driven.insert(line, driven);
+        state.driven.insert(line, Driven { line: driven, hold });
         Ok(HardwareOutcome::Done)
     }
 
-    fn release(&self, line: u32) -> Result<HardwareOutcome, HardwareFault> {
+    fn release(&self, line: u32, hold: Option<u64>) -> Result<HardwareOutcome, HardwareFault> {
         let message = format!("line {line} is not driven by you");
         let not_driven = || HardwareFault::new(DeviceFault::NotOpen, message);
-        self.lock().driven.remove(&line).map(|_| HardwareOutcome::Done).ok_or_else(not_driven)
+        let mut state = self.lock();
+        if hold.is_some() && state.driven.get(&line).is_some_and(|driven| driven.hold != hold) {
+            return Err(not_driven());
+        }
+        state.driven.remove(&line).map(|_| HardwareOutcome::Done).ok_or_else(not_driven)
     }
 
     fn watch(&self, system: &dyn GpioChips, watch: &Watch, stop: &Stop) -> Result<LineEvents, HardwareFault> {

@@ -9,6 +9,7 @@ use drawbridge_core::hardware::DeviceId;
 use drawbridge_core::{Clock, DeviceFault, LinkId, OpError};
 use drawbridge_os::hardware::HardwareFault;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::{Held, device_error};
 
@@ -59,6 +60,8 @@ struct State {
 struct Entry {
     opening: u64,
     holder: LinkId,
+    /// The hold under which it was opened.
+    hold: Option<u64>,
     since_ms: i64,
     used: Instant,
     /// None as long as it is being opened.
@@ -98,7 +101,43 @@ impl Holding {
         holder: LinkId,
         open: impl FnOnce() -> Result<T, HardwareFault> + Send + 'static,
     ) -> Result<Arc<T>, OpError> {
-        let opening = self.reserve(device, holder)?;
+        let opening = self.reserve(device, holder, None)?;
+        self.carry_out(device, opening, open).await
+    }
+
+    /// As [`open`](Self::open), under a hold or none. Given up as soon as `cancel` fires: what this opened is closed then, and nothing
+    /// that somebody else opened.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub(super) async fn open_until<T: Open>(
+        &self,
+        cancel: &CancellationToken,
+        device: &DeviceId,
+        holder: LinkId,
+        hold: Option<u64>,
+        open: impl FnOnce() -> Result<T, HardwareFault> + Send + 'static,
+    ) -> Result<Arc<T>, OpError> {
+        let opening = self.reserve(device, holder, hold)?;
+        tokio::select! {
+            opened = self.carry_out(device, opening, open) => opened,
+            () = cancel.cancelled() => {
+                let own = self.clone();
+                // What is opened too late is closed where it is opened.
+                let closed =
+                    tokio::task::spawn_blocking(move || own.close_where(|_, entry| entry.opening == opening)).await;
+                closed.map_err(|fault| OpError::Internal(format!("closing a device broke off: {fault}")))?;
+                Err(OpError::Cancelled)
+            }
+        }
+    }
+
+    async fn carry_out<T: Open>(
+        &self,
+        device: &DeviceId,
+        opening: u64,
+        open: impl FnOnce() -> Result<T, HardwareFault> + Send + 'static,
+    ) -> Result<Arc<T>, OpError> {
         let (own, name) = (self.clone(), device.clone());
         // What was opened is entered there: nobody may be waiting for it any more when it is.
         let opened = tokio::task::spawn_blocking(move || {
@@ -109,7 +148,7 @@ impl Holding {
         opened.await.unwrap_or_else(|fault| Err(OpError::Internal(format!("opening a device broke off: {fault}"))))
     }
 
-    fn reserve(&self, device: &DeviceId, holder: LinkId) -> Result<u64, OpError> {
+    fn reserve(&self, device: &DeviceId, holder: LinkId, hold: Option<u64>) -> Result<u64, OpError> {
         self.forget_ended();
         let mut state = self.0.lock();
         if let Some(entry) = state.open.get(device) {
@@ -121,7 +160,7 @@ impl Holding {
         }
         state.openings += 1;
         let (opening, since_ms) = (state.openings, self.0.clock.wall().0);
-        let entry = Entry { opening, holder, since_ms, used: Instant::now(), what: None };
+        let entry = Entry { opening, holder, hold, since_ms, used: Instant::now(), what: None };
         state.open.insert(device.clone(), entry);
         if !state.tidied {
             state.tidied = true;
@@ -154,17 +193,18 @@ impl Holding {
         self.close_where(|name, _| name == device);
     }
 
-    /// Closes a device if the holder has it, and tells whether. Blocks, a moment.
+    /// Closes a device if the holder has it, and tells whether. Under a hold alone what was opened under the same one. Blocks, a moment.
     ///
     /// # Errors
     /// `Busy` when somebody else has it.
-    pub(super) fn close_by(&self, device: &DeviceId, holder: LinkId) -> Result<bool, OpError> {
+    pub(super) fn close_by(&self, device: &DeviceId, holder: LinkId, hold: Option<u64>) -> Result<bool, OpError> {
         match self.0.lock().open.get(device) {
             Some(entry) if entry.holder != holder => return Err(held_by(device, entry.holder)),
             Some(_) => {}
             None => return Ok(false),
         }
-        Ok(self.close_where(|name, entry| name == device && entry.holder == holder))
+        let meant = |entry: &Entry| entry.holder == holder && (hold.is_none() || entry.hold == hold);
+        Ok(self.close_where(|name, entry| name == device && meant(entry)))
     }
 
     /// Closes what a holder has. Blocks, a moment.
@@ -266,8 +306,9 @@ async fn tidy(holding: Weak<Inner>) {
 }
 
 impl Entry {
+    /// What is held stays open until the end of the hold.
     fn is_closable(&self) -> bool {
-        self.what.as_ref().is_some_and(|what| what.may_close_unused())
+        self.hold.is_none() && self.what.as_ref().is_some_and(|what| what.may_close_unused())
     }
 
     /// When to look at it again.

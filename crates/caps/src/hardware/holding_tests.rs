@@ -59,6 +59,27 @@ fn fault<T>(result: Result<T, OpError>) -> (DeviceFault, String) {
 }
 
 #[tokio::test]
+async fn under_a_hold_nothing_is_closed_that_was_not_opened_under_it() {
+    let (holding, name) = (holding(), device("serial-a"));
+    let (never, ended) = (CancellationToken::new(), CancellationToken::new());
+    ended.cancel();
+    let open = async |cancel: &CancellationToken, hold| {
+        holding.open_until(cancel, &name, COMMAND_LINE, hold, || Ok(Thing::default())).await
+    };
+
+    open(&never, Some(1)).await.unwrap();
+    for hold in [Some(1), None] {
+        // One that is given up closes what it opened itself, and this it did not.
+        assert_eq!(fault(open(&ended, Some(2)).await).0, DeviceFault::AlreadyOpen);
+        assert!(!holding.close_by(&name, COMMAND_LINE, Some(2)).unwrap());
+        assert!(holding.close_by(&name, COMMAND_LINE, hold).unwrap());
+        open(&never, None).await.unwrap();
+    }
+    assert!(!holding.close_by(&name, COMMAND_LINE, Some(1)).unwrap());
+    assert!(holding.holds(COMMAND_LINE));
+}
+
+#[tokio::test]
 async fn a_device_has_one_holder_and_others_hear_who() {
     let holding = holding();
     open(&holding, "serial-a", CHAT).await.unwrap();
@@ -66,7 +87,7 @@ async fn a_device_has_one_holder_and_others_hear_who() {
     let (busy, message) = fault(open(&holding, "serial-a", OTHER).await);
     assert!(busy == DeviceFault::Busy && message.contains("held by another chat"), "{message}");
     assert_eq!(fault(holding.of::<Thing>(&device("serial-a"), OTHER)).0, DeviceFault::Busy);
-    assert_eq!(fault(holding.close_by(&device("serial-a"), OTHER)).0, DeviceFault::Busy);
+    assert_eq!(fault(holding.close_by(&device("serial-a"), OTHER, None)).0, DeviceFault::Busy);
 
     open(&holding, "serial-b", COMMAND_LINE).await.unwrap();
     assert!(fault(open(&holding, "serial-b", CHAT).await).1.contains("the command line"));
@@ -84,8 +105,8 @@ async fn closing_closes_what_is_meant_and_nothing_else() {
     let c = open(&holding, "serial-c", OTHER).await.unwrap();
     let closed = || [&a, &b, &c].map(|thing| thing.closed.load(Ordering::SeqCst));
 
-    assert!(holding.close_by(&device("serial-a"), CHAT).unwrap());
-    assert!(!holding.close_by(&device("serial-a"), CHAT).unwrap(), "it is closed already");
+    assert!(holding.close_by(&device("serial-a"), CHAT, None).unwrap());
+    assert!(!holding.close_by(&device("serial-a"), CHAT, None).unwrap(), "it is closed already");
     assert_eq!(closed(), [true, false, false]);
     holding.close_of(CHAT);
     assert_eq!(closed(), [true, true, false]);
@@ -163,17 +184,21 @@ async fn what_nobody_uses_is_closed_and_what_is_used_or_must_stay_is_not() {
     open(&holding, "serial-b", CHAT).await.unwrap();
     let stays = || Ok(Thing { stays: true, ..Thing::default() });
     holding.open(&device("gpio-c"), CHAT, stays).await.unwrap();
+    let (never, thing) = (CancellationToken::new(), || Ok(Thing::default()));
+    holding.open_until(&never, &device("serial-d"), COMMAND_LINE, Some(1), thing).await.unwrap();
     tokio::time::sleep(UNUSED - Duration::from_secs(1)).await;
     holding.of::<Thing>(&device("serial-b"), CHAT).unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     // The closing itself runs on another thread.
+    while holding.held().len() > 3 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let names: Vec<_> = holding.held().into_iter().map(|held| held.device.to_string()).collect();
+    assert_eq!(names, ["gpio-c", "serial-b", "serial-d"]);
+    tokio::time::sleep(2 * UNUSED).await;
     while holding.held().len() > 2 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let names: Vec<_> = holding.held().into_iter().map(|held| held.device.to_string()).collect();
-    assert_eq!(names, ["gpio-c", "serial-b"]);
-    tokio::time::sleep(2 * UNUSED).await;
-    while holding.held().len() > 1 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    assert_eq!(names, ["gpio-c", "serial-d"], "what is held stays");
 }

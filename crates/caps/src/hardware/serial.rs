@@ -49,12 +49,13 @@ impl Serial {
         &self,
         device: &DeviceId,
         act: SerialAct,
+        hold: Option<u64>,
         added: Vec<String>,
         ctx: &RunCtx,
     ) -> Result<HardwareOutcome, OpError> {
         match act {
-            SerialAct::Open(settings) => self.open(device, settings, added, ctx).await,
-            SerialAct::Close => self.close(device, ctx).await,
+            SerialAct::Open(settings) => self.open(device, settings, hold, added, ctx).await,
+            SerialAct::Close => self.close(device, hold, ctx).await,
             SerialAct::Write { bytes } => {
                 check_write(&bytes)?;
                 let port = self.holding.of::<Port>(device, ctx.holder)?;
@@ -77,25 +78,20 @@ impl Serial {
         &self,
         device: &DeviceId,
         settings: SerialSettings,
+        hold: Option<u64>,
         added: Vec<String>,
         ctx: &RunCtx,
     ) -> Result<HardwareOutcome, OpError> {
         check_settings(&settings)?;
         let (system, name) = (self.system.clone(), device.clone());
         let open = move || Port::start(system.open(&name, &added, &settings)?, settings);
-        tokio::select! {
-            opened = self.holding.open(device, ctx.holder, open) => opened.map(|_| HardwareOutcome::Done),
-            () = ctx.cancel.cancelled() => {
-                // What is opened too late is closed where it is opened.
-                let _ = self.close(device, ctx).await;
-                Err(OpError::Cancelled)
-            }
-        }
+        let opened = self.holding.open_until(&ctx.cancel, device, ctx.holder, hold, open).await;
+        opened.map(|_| HardwareOutcome::Done)
     }
 
-    async fn close(&self, device: &DeviceId, ctx: &RunCtx) -> Result<HardwareOutcome, OpError> {
+    async fn close(&self, device: &DeviceId, hold: Option<u64>, ctx: &RunCtx) -> Result<HardwareOutcome, OpError> {
         let (holding, name, holder) = (self.holding.clone(), device.clone(), ctx.holder);
-        let closed = tokio::task::spawn_blocking(move || holding.close_by(&name, holder)).await;
+        let closed = tokio::task::spawn_blocking(move || holding.close_by(&name, holder, hold)).await;
         match closed {
             Ok(Ok(true)) => Ok(HardwareOutcome::Done),
             Ok(Ok(false)) => Err(not_open(device)),

@@ -42,7 +42,7 @@ impl Desk {
         let mut state = PolicyState::defaults();
         state.modes.insert(Power::Hardware, PowerMode::Allowed);
         state.devices.insert(device.clone(), SharedDevice { label: "it".to_owned(), at_ms: 0 });
-        let operation = Operation::Hardware(HardwareOp { device: device.clone(), act });
+        let operation = Operation::Hardware(HardwareOp { device: device.clone(), act, hold: None });
         let Verdict::Allowed(permit) = authorize(&state, operation, None) else { panic!("it is not permitted") };
         let ctx = RunCtx {
             root: None,

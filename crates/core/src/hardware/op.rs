@@ -9,6 +9,8 @@ pub struct HardwareOp {
     pub device: DeviceId,
     /// What to do.
     pub act: HardwareAct,
+    /// The hold under which it is done: what is opened under one is closed under no other.
+    pub hold: Option<u64>,
 }
 
 impl HardwareOp {

@@ -78,7 +78,8 @@ impl Client {
         serde_json::from_value(reply).map_err(broken)
     }
 
-    /// As [`Client::send_within`], for what is to stay open no longer than this connection.
+    /// As [`Client::send_within`], for what is to stay open no longer than this connection, and for closing what was opened so and
+    /// nothing else.
     ///
     /// # Errors
     /// [`ControlError`].

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::held::Held;
+use super::held::{Held, wants_hold};
 use super::{MAX_CONNECTIONS, REQUEST_LIMIT_BYTES, read_line};
 use crate::handle::{Command, CommandError, EngineHandle};
 
@@ -81,7 +81,7 @@ pub async fn serve(
 }
 
 async fn connection(stream: LocalStream, handle: &EngineHandle, options: &ControlOptions, stop: &CancellationToken) {
-    let mut held = Held::default();
+    let mut held = Held::new();
     talk(stream, handle, options, stop, &mut held).await;
     held.let_go(handle).await;
 }
@@ -105,9 +105,9 @@ async fn talk(
         let (answer, go_on) = match line {
             // Using a device alone ends when the client goes. Everything else is carried out.
             Ok(Some(line)) if wants(&line, "use_device") => {
-                let undo = Held::undo_of(&line);
+                let undo = held.undo_of(&line);
                 let answer = tokio::select! {
-                    answer = respond(&line, handle, options) => answer,
+                    answer = respond(&line, held.hold(), handle, options) => answer,
                     // Nobody waits for what comes of it any more, so it ends: dropping the answer tells the engine. It may have
                     // been done this very moment.
                     () = hung_up(&mut reader) => return undo.into_iter().for_each(|undo| held.add(undo)),
@@ -118,7 +118,7 @@ async fn talk(
                 }
                 (answer, true)
             }
-            Ok(Some(line)) => (respond(&line, handle, options).await, true),
+            Ok(Some(line)) => (respond(&line, held.hold(), handle, options).await, true),
             Ok(None) => return,
             Err(err) if err.kind() == io::ErrorKind::InvalidData => {
                 (error(&Value::Null, &CommandError::new("too_long", "the request is too long")), false)
@@ -141,7 +141,7 @@ async fn turn_away(stream: LocalStream, handle: &EngineHandle, options: &Control
     // Until it is read: a picture is long.
     let look = if wants(&line, "snapshot") { looks.try_acquire().ok() } else { None };
     let answer = if look.is_some() || wants_to_raise(&line) {
-        respond(&line, handle, options).await
+        respond(&line, Held::new().hold(), handle, options).await
     } else {
         let busy = CommandError::new("busy", "too many programs talk to Drawbridge at the same time; try again");
         error(&Value::Null, &busy)
@@ -183,7 +183,8 @@ async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Value
     timeout(WRITE_TIMEOUT, writer.write_all(line.as_bytes())).await?
 }
 
-async fn respond(line: &[u8], handle: &EngineHandle, options: &ControlOptions) -> Value {
+/// Answers a request. `hold` names what its connection holds.
+async fn respond(line: &[u8], hold: u64, handle: &EngineHandle, options: &ControlOptions) -> Value {
     let malformed = |why: &str| error(&Value::Null, &CommandError::new("malformed", why));
     let Ok(mut request) = serde_json::from_slice::<Value>(line) else {
         return malformed("the request is not JSON");
@@ -195,7 +196,7 @@ async fn respond(line: &[u8], handle: &EngineHandle, options: &ControlOptions) -
         Some(id) if id.is_u64() => id,
         _ => return malformed("the request has no number in its field request"),
     };
-    fields.remove("hold");
+    let Some(holds) = wants_hold(fields) else { return malformed("the field hold is neither true nor false") };
     let secret = fields.remove("secret").and_then(|secret| secret.as_str().map(SecretString::from));
     if fields.get("command").and_then(Value::as_str) == Some("snapshot") {
         return match serde_json::to_value(handle.snapshot().as_ref()) {
@@ -204,6 +205,7 @@ async fn respond(line: &[u8], handle: &EngineHandle, options: &ControlOptions) -
         };
     }
     let command = match serde_json::from_value::<Command>(request) {
+        Ok(Command::UseDevice { device, act, .. }) => Command::UseDevice { device, act, hold: holds.then_some(hold) },
         Ok(command) => command,
         Err(err) => return error(&id, &CommandError::new("malformed", format!("the command is not usable: {err}"))),
     };

@@ -17,9 +17,9 @@ use crate::record::shown;
 ///
 /// # Errors
 /// `unknown_device` for what cannot be a device's name, `bad_act` with the field that is wrong.
-pub(crate) fn operation(device: &str, act: DeviceAct) -> Result<HardwareOp, CommandError> {
+pub(crate) fn operation(device: &str, act: DeviceAct, hold: Option<u64>) -> Result<HardwareOp, CommandError> {
     let device = device_named(device)?;
-    Ok(HardwareOp { device, act: checked(act)? })
+    Ok(HardwareOp { device, act: checked(act)?, hold })
 }
 
 /// Takes a device's name.

@@ -141,7 +141,7 @@ impl Core {
             Command::ShareDevice { id, shared } => return Ok(Todo::Waiting(self.share_device(&id, shared)?)),
             Command::AddPort { path } => return Ok(Todo::Waiting(self.add_port(path)?)),
             Command::RemovePort { path } => return Ok(Todo::Waiting(self.remove_port(path)?)),
-            Command::UseDevice { device, act } => return self.use_device(&device, act).map(Todo::Acting),
+            Command::UseDevice { device, act, hold } => return self.use_device(&device, act, hold).map(Todo::Acting),
             Command::GateUnlock { .. }
             | Command::GateNewFile { .. }
             | Command::GateSetAside

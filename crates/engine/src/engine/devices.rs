@@ -70,8 +70,8 @@ impl Core {
     }
 
     /// Uses a device for the command line.
-    pub(super) fn use_device(&self, device: &str, act: DeviceAct) -> Result<Acting, CommandError> {
-        let op = device_act::operation(device, act)?;
+    pub(super) fn use_device(&self, device: &str, act: DeviceAct, hold: Option<u64>) -> Result<Acting, CommandError> {
+        let op = device_act::operation(device, act, hold)?;
         let (devices, dispatcher) = (self.devices.clone(), self.shared.dispatcher.clone());
         let running = devices.begin(&op.device);
         let cancel = running.cancel.clone();

@@ -7,7 +7,7 @@ use drawbridge_core::hardware::{DeviceId, ReadEnd, SerialBytes, SerialRead};
 use super::*;
 
 fn op(act: HardwareAct) -> HardwareOp {
-    HardwareOp { device: DeviceId::parse("serial-1").unwrap(), act }
+    HardwareOp { device: DeviceId::parse("serial-1").unwrap(), act, hold: None }
 }
 
 fn serial(act: SerialAct) -> HardwareOp {
