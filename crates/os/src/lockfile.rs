@@ -32,6 +32,16 @@ pub enum LockFault {
         /// The holder, if the file tells.
         pid: Option<u32>,
     },
+    /// Nobody has it, and somebody only looks at it for much longer than a look takes.
+    #[error(
+        "the lock {} belongs to nobody, but some program reads it under a lock of its own and does not let go; end that program \
+         and try again",
+        .path.display()
+    )]
+    LookedAt {
+        /// The lock file.
+        path: PathBuf,
+    },
     /// The file cannot be used.
     #[error("the lock {} cannot be used: {error}", .path.display())]
     Io {
@@ -51,7 +61,8 @@ impl LockFile {
     /// looker, two seconds at most. For a thread that may block so long.
     ///
     /// # Errors
-    /// [`LockFault::Held`] when another process, or another handle of this one, has it.
+    /// [`LockFault::Held`] when another process, or another handle of this one, has it; [`LockFault::LookedAt`] when a looker does not
+    /// go.
     pub fn try_acquire(path: &Path) -> Result<Self, LockFault> {
         let io_fault = |error| LockFault::Io { path: path.to_owned(), error };
         let file = open(path).map_err(io_fault)?;
@@ -59,12 +70,12 @@ impl LockFile {
         loop {
             match file.try_lock() {
                 Ok(()) => return Self::taken(file, path),
-                Err(TryLockError::WouldBlock)
-                    if began.elapsed() < LOOKS_WITHIN && only_looked_at(&file).map_err(io_fault)? =>
-                {
-                    std::thread::sleep(LOOK_AGAIN);
+                Err(TryLockError::WouldBlock) if !only_looked_at(&file).map_err(io_fault)? => {
+                    return Err(Self::held(file, path));
                 }
-                Err(TryLockError::WouldBlock) => return Err(Self::held(file, path)),
+                Err(TryLockError::WouldBlock) if began.elapsed() < LOOKS_WITHIN => std::thread::sleep(LOOK_AGAIN),
+                // What the file says of its last holder is long past.
+                Err(TryLockError::WouldBlock) => return Err(LockFault::LookedAt { path: path.to_owned() }),
                 Err(TryLockError::Error(error)) => return Err(io_fault(error)),
             }
         }
@@ -177,6 +188,21 @@ mod tests {
                 LockFile::try_acquire(&path).unwrap();
             }
         });
+    }
+
+    #[test]
+    fn a_looker_that_does_not_go_is_no_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("owner.lock");
+        std::fs::write(&path, "999999").unwrap();
+        let looker = File::open(&path).unwrap();
+        looker.lock_shared().unwrap();
+
+        assert!(!LockFile::is_held(&path));
+        let refused = LockFile::try_acquire(&path).unwrap_err();
+        assert!(matches!(refused, LockFault::LookedAt { .. }) && !refused.to_string().contains("999999"), "{refused}");
+        drop(looker);
+        LockFile::try_acquire(&path).unwrap();
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl StateDir {
         match LockFile::try_acquire(&self.owner_path()) {
             Ok(lock) => Ok(Owner { _lock: Arc::new(lock) }),
             Err(LockFault::Held { pid, .. }) => Err(OwnerFault::Owned { path: self.path.clone(), pid }),
-            Err(fault @ LockFault::Io { .. }) => Err(OwnerFault::Lock(fault)),
+            Err(fault @ (LockFault::LookedAt { .. } | LockFault::Io { .. })) => Err(OwnerFault::Lock(fault)),
         }
     }
 

@@ -98,6 +98,7 @@ impl AuditLog {
         let lock = LockFile::try_acquire(&lock_path(&paths.log)).map_err(|refused| match refused {
             LockFault::Held { pid, .. } => AuditFault::InUse { path: log.clone(), pid },
             LockFault::Io { error, .. } => fault(error),
+            looked @ LockFault::LookedAt { .. } => fault(io::Error::other(looked)),
         })?;
         let mac = canonical::keyed(&key);
         let kept = head::read(&paths.state_dir, &mac).map_err(fault)?;

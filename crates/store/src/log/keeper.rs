@@ -138,7 +138,7 @@ fn open(folder: &Path) -> Result<Open, NotOpen> {
     }
     let lock = match LockFile::try_acquire(&folder.join(format!("{FILE}.lock"))) {
         Ok(lock) => lock,
-        Err(LockFault::Held { .. }) => return Err(NotOpen::NotYet),
+        Err(LockFault::Held { .. } | LockFault::LookedAt { .. }) => return Err(NotOpen::NotYet),
         Err(LockFault::Io { error, .. }) => return Err(NotOpen::Fault(error)),
     };
     let file = open_file(folder).map_err(NotOpen::Fault)?;

@@ -214,7 +214,7 @@ fn draft_of(path: &Path) -> PathBuf {
 fn turn(path: &Path) -> Result<LockFile, SecretFault> {
     LockFile::acquire(&path.with_file_name("secrets.lock")).map_err(|fault| match fault {
         LockFault::Io { error, .. } => io_fault(path, error),
-        held @ LockFault::Held { .. } => io_fault(path, held),
+        held @ (LockFault::Held { .. } | LockFault::LookedAt { .. }) => io_fault(path, held),
     })
 }
 
