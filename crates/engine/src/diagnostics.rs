@@ -40,7 +40,8 @@ pub struct Input {
     pub names: Vec<String>,
 }
 
-/// Returns what the configuration holds of names and addresses: of the computer, the platform, the proxy and the organisation.
+/// Returns what the configuration holds of names and addresses: of the computer, the platform, the proxy, servers of models and the
+/// organisation.
 /// Where no engine runs, they are known from here alone.
 #[must_use]
 pub fn names_of(loaded: &Loaded) -> Vec<String> {
@@ -50,6 +51,8 @@ pub fn names_of(loaded: &Loaded) -> Vec<String> {
     names.extend(Some(&config.oauth_client_id).filter(|id| **id != usual.oauth_client_id).cloned());
     let proxies = PROXY_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()).chain(config.proxy.url.clone());
     names.extend(proxies.map(|url| if url.contains("://") { url } else { format!("http://{url}") }));
+    let servers = [&config.ollama_url].into_iter().chain(&config.models.servers).chain(&config.models.far);
+    names.extend(servers.filter(|url| url.contains("://")).cloned());
     names.extend(loaded.managed.as_ref().and_then(|managed| managed.organisation.clone()));
     names
 }

@@ -2,7 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::view::{AccountRow, AccountView, ChatView, LinkView, ManagedView, Notice, PowerView, SecretsView};
+use drawbridge_policy::{ModelApi, ModelServer, PolicyState};
+use drawbridge_store::settings::Settings;
+
+use crate::view::{
+    AccountRow, AccountView, ChatView, LinkView, ManagedView, ModelServerView, ModelsView, Notice, PowerView,
+    SecretsView,
+};
 
 use super::*;
 
@@ -53,10 +59,15 @@ fn picture() -> Snapshot {
             locked: vec!["powers.shell".to_owned()],
             ..ManagedView::default()
         }),
+        models: ModelsView { servers: vec![castle_models()], ..ModelsView::default() },
         notices: vec![Notice { code: "undo_aside".to_owned(), message: "in /srv/Zapfenstreich".to_owned() }],
         secrets: SecretsView { place: "keychain".to_owned(), ..SecretsView::default() },
         ..Snapshot::default()
     }
+}
+
+fn castle_models() -> ModelServerView {
+    ModelServerView { url: "https://models.castle.example".to_owned(), ..ModelServerView::default() }
 }
 
 fn input(state: &std::path::Path) -> Input {
@@ -69,6 +80,11 @@ fn input(state: &std::path::Path) -> Input {
         findings: vec![
             finding("state_folder", FindingState::Ok, format!("{} is private", state.display())),
             finding("network", FindingState::Fail, "castle.example:8443 refused at step tcp".to_owned()),
+            finding(
+                "local_model_server",
+                FindingState::Warn,
+                "The model server https://models.castle.example cannot be asked".to_owned(),
+            ),
             finding("browse", FindingState::Warn, "/srv/Zapfenstreich/Heimlich Werk/x is gone".to_owned()),
         ],
         facts: vec![("WebKit", "2.48.1".to_owned())],
@@ -109,6 +125,7 @@ fn it_tells_what_helps_and_nobodys_names() {
         "Running: no",
         "ok    state_folder: <state folder> is private",
         "FAIL  network: <platform> refused at step tcp",
+        "The model server https://<model server> cannot be asked",
         "could not connect step=tcp",
     ] {
         assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
@@ -130,11 +147,16 @@ fn without_an_engine_the_names_of_the_configuration_and_the_accounts_are_taken_o
     let dir = tempfile::tempdir().unwrap();
     let book = crate::accounts::open_book(dir.path());
     book.add("Work account", "https://work.castle.example", "my-own-client").unwrap();
+    let mut state = PolicyState::defaults();
+    let server = "http://models.castle.example:8000".to_owned();
+    state.model_servers = vec![ModelServer { url: server, api: ModelApi::Auto, far: true, parallel: 1 }];
+    Settings::open(dir.path()).0.save(&state).unwrap();
     let told = [
         "The platform is https://gate.castle.example:8443/base.",
         "The host gate.castle.example was not found (DNS)",
         "The host of the proxy, moat.castle.example, was not found (DNS)",
         "work.castle.example refused my-own-client of \"Work account\"",
+        "The model server http://models.castle.example:8000 cannot be asked",
         "127.0.0.1 is an address already.",
     ];
     let findings = told.map(|text| Finding { text: text.to_owned(), ..Finding::default() }).to_vec();
@@ -152,6 +174,7 @@ fn without_an_engine_the_names_of_the_configuration_and_the_accounts_are_taken_o
         "The host <host> was",
         "the proxy, <host>,",
         "<platform> refused <client>",
+        "http://<model server> cannot",
         "127.0.0.1 is",
     ] {
         assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");

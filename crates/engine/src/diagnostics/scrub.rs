@@ -2,6 +2,7 @@
 
 use drawbridge_os::about;
 use drawbridge_store::config::Config;
+use drawbridge_store::settings::Settings;
 
 use super::Input;
 use crate::accounts::open_book;
@@ -11,6 +12,7 @@ use crate::net::is_loopback;
 const SYSTEM: [&str; 9] = ["/usr", "/etc", "/proc", "/sys", "/dev", "/lib", "/bin", "/sbin", "/var/lib/dpkg"];
 const PATH: &str = "<path>";
 const ID: &str = "<id>";
+const SERVER: &str = "<model server>";
 
 /// Knows what to take out.
 pub(super) struct Scrub {
@@ -64,6 +66,8 @@ impl Scrub {
                 add(last_part(folder), "<folder>");
             }
             picture.chats.iter().for_each(|chat| add(&chat.session_id, "<chat>"));
+            let servers = picture.models.servers.iter();
+            servers.for_each(|server| hosts_of(&server.url).for_each(|host| add(host, SERVER)));
         } else {
             for account in open_book(&input.folders.state).list() {
                 add(&account.name, "<account>");
@@ -71,6 +75,8 @@ impl Scrub {
                 add(&account.client_id, "<client>");
                 hosts_of(&account.platform_url).for_each(|host| add(host, "<platform>"));
             }
+            let servers = Settings::peek(&input.folders.state).model_servers;
+            servers.iter().for_each(|server| hosts_of(&server.url).for_each(|host| add(host, SERVER)));
         }
         // Last, so that what is known better keeps its better word.
         for name in &input.names {
