@@ -57,7 +57,7 @@ pub enum Command {
         url: String,
         /// "auto", "ollama" or "openai".
         api: String,
-        /// It may be on another computer: prompts and private files go there.
+        /// It may be on another computer: prompts go there, and private files never.
         far: bool,
         /// Requests it takes at once, 1 to 16.
         parallel: u32,

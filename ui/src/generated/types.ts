@@ -1543,7 +1543,7 @@ url: string,
  */
 api: string, 
 /**
- * It may be on another computer: prompts and private files go there.
+ * It may be on another computer: prompts go there, and private files never.
  */
 far: boolean, 
 /**
