@@ -129,9 +129,21 @@ class Window:
 
     def click(self, selector):
         find = {"using": "css selector", "value": selector}
-        found = until(selector, lambda: self.answers_element(find))
-        until(f"{selector} can be pressed", lambda: not self.script(f"return document.querySelector({selector!r})?.disabled"))
-        self.call("POST", f"{self.session}/element/{found}/click", {})
+
+        def clicked():
+            found = self.answers_element(find)
+            if not found or self.script(f"return document.querySelector({selector!r})?.disabled"):
+                return False
+            try:
+                self.call("POST", f"{self.session}/element/{found}/click", {})
+            except RuntimeError as refused:
+                # Nothing was pressed: it moves, or something that is closing lies over it, or it was drawn anew meanwhile.
+                if not any(why in str(refused) for why in ("click intercepted", "stale element", "not interactable")):
+                    raise
+                return False
+            return True
+
+        until(f"{selector} can be pressed", clicked)
 
     def turn(self, page):
         """Turns to a page, and sees it there. What is still closing over the list takes a press for itself."""
