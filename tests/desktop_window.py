@@ -128,22 +128,21 @@ class Window:
         until(f"the words {words!r}", lambda: words in (self.text() or ""))
 
     def click(self, selector):
-        find = {"using": "css selector", "value": selector}
+        until(f"{selector} can be pressed", lambda: self.clicked(selector))
 
-        def clicked():
-            found = self.answers_element(find)
-            if not found or self.script(f"return document.querySelector({selector!r})?.disabled"):
-                return False
-            try:
-                self.call("POST", f"{self.session}/element/{found}/click", {})
-            except RuntimeError as refused:
-                # Nothing was pressed: it moves, or something that is closing lies over it, or it was drawn anew meanwhile.
-                if not any(why in str(refused) for why in ("click intercepted", "stale element", "not interactable")):
-                    raise
-                return False
-            return True
-
-        until(f"{selector} can be pressed", clicked)
+    def clicked(self, selector):
+        """Presses what can be pressed at this moment; tells whether it was."""
+        found = self.answers_element({"using": "css selector", "value": selector})
+        if not found or self.script(f"return document.querySelector({selector!r})?.disabled"):
+            return False
+        try:
+            self.call("POST", f"{self.session}/element/{found}/click", {})
+        except RuntimeError as refused:
+            # Nothing was pressed: it moves, or something that is closing lies over it, or it was drawn anew meanwhile.
+            if not any(why in str(refused) for why in ("click intercepted", "stale element", "not interactable")):
+                raise
+            return False
+        return True
 
     def turn(self, page):
         """Turns to a page, and sees it there. What is still closing over the list takes a press for itself."""
@@ -153,8 +152,7 @@ class Window:
             if self.script(current) == "page":
                 return True
             self.script(f"document.querySelector('#nav-{page}')?.scrollIntoView({{ block: 'center' }})")
-            with contextlib.suppress(RuntimeError):
-                self.click(f"#nav-{page}")
+            self.clicked(f"#nav-{page}")
             return False
 
         until(f"the page {page}", there)
