@@ -84,13 +84,35 @@ pub(crate) struct DesktopView {
 pub(crate) struct Shell {
     pub(crate) trial: Trial,
     tray: AtomicBool,
-    /// The program starts again once it has ended.
-    again: AtomicBool,
     ended: watch::Receiver<Option<u8>>,
-    /// The program is on its way out.
-    ending: AtomicBool,
+    way: Way,
     /// The loop of the windows was told to end.
     left: AtomicBool,
+}
+
+/// Whether the program is on its way out, and what comes then.
+#[derive(Default)]
+struct Way {
+    ending: AtomicBool,
+    /// The program starts again once it has ended.
+    again: AtomicBool,
+}
+
+impl Way {
+    /// The program ends, also one that was about to start again.
+    fn end(&self) {
+        self.again.store(false, Ordering::Release);
+        self.ending.store(true, Ordering::Release);
+    }
+
+    /// The program ends and starts again; false when it is ending already, and then it stays as it is.
+    fn start_again(&self) -> bool {
+        let first = !self.ending.swap(true, Ordering::AcqRel);
+        if first {
+            self.again.store(true, Ordering::Release);
+        }
+        first
+    }
 }
 
 impl Shell {
@@ -141,7 +163,7 @@ where
     };
     let handle = app.handle().clone();
     let code = app.run_return(on_event);
-    if handle.state::<Shell>().again.load(Ordering::Acquire) {
+    if handle.state::<Shell>().way.again.load(Ordering::Acquire) {
         let error = again::start_again(&flags_again(std::env::args_os().skip(1)), &environment_again(&handle));
         tracing::error!(%error, "Drawbridge could not start itself again; start it by hand");
         return ExitCode::FAILURE;
@@ -175,9 +197,8 @@ fn build(launch: &Launch, hosted: Hosted) -> tauri::Result<tauri::App> {
     let shell = Shell {
         trial: launch.trial,
         tray: AtomicBool::new(false),
-        again: AtomicBool::new(false),
         ended: hosted.ended,
-        ending: AtomicBool::new(false),
+        way: Way::default(),
         left: AtomicBool::new(false),
     };
     tauri::Builder::default()
@@ -273,7 +294,7 @@ fn follow_the_tray(app: &AppHandle, mut tray: watch::Receiver<TrayState>, hidden
         loop {
             let state = *tray.borrow_and_update();
             // The icon goes with the engine, and the program right after it: nobody misses it then.
-            if app.state::<Shell>().ending.load(Ordering::Acquire) {
+            if app.state::<Shell>().way.ending.load(Ordering::Acquire) {
                 return;
             }
             if state != TrayState::Unknown {
@@ -301,9 +322,13 @@ fn tray_is(app: &AppHandle, shown: bool) {
     send(app, Command::ReportTray { tray });
 }
 
-/// Ends the engine in order, then the program.
+/// Ends the engine in order, then the program: also one that is just about to start again.
 pub(crate) fn quit(app: &AppHandle) {
-    app.state::<Shell>().ending.store(true, Ordering::Release);
+    app.state::<Shell>().way.end();
+    end(app);
+}
+
+fn end(app: &AppHandle) {
     let app = app.clone();
     tauri::async_runtime::spawn(async move {
         let engine = app.state::<EngineHandle>().inner().clone();
@@ -321,10 +346,11 @@ fn leave(app: &AppHandle, code: i32) {
     }
 }
 
-/// Ends the engine in order, then starts the program again in its own place, with its window.
+/// Ends the engine in order, then starts the program again in its own place, with its window. A program that is ending stays ended.
 pub(crate) fn start_again(app: &AppHandle) {
-    app.state::<Shell>().again.store(true, Ordering::Release);
-    quit(app);
+    if app.state::<Shell>().way.start_again() {
+        end(app);
+    }
 }
 
 /// The person has just acted in a window, so the program comes back with one.
@@ -373,6 +399,19 @@ pub(crate) fn send(app: &AppHandle, command: Command) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_ends_the_program_ends_it_also_during_a_restart() {
+        let (restarts, ends) = (Way::default(), Way::default());
+
+        assert!(restarts.start_again() && restarts.again.load(Ordering::Acquire));
+        assert!(!restarts.start_again() && restarts.again.load(Ordering::Acquire));
+        restarts.end();
+        assert!(restarts.ending.load(Ordering::Acquire) && !restarts.again.load(Ordering::Acquire));
+
+        ends.end();
+        assert!(!ends.start_again() && !ends.again.load(Ordering::Acquire));
+    }
 
     #[test]
     fn a_restart_keeps_the_flags_but_comes_back_with_its_window() {
