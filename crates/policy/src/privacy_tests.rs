@@ -273,7 +273,7 @@ fn all_states() -> Vec<PolicyState> {
     });
     vary(&|state| vec![state.clone(), set(state, &|it| it.privacy.review = true)]);
     vary(&|state| {
-        let told = set(state, &|it| it.privacy.preview_bytes = 64);
+        let told = set(state, &|it| it.privacy.preview_bytes = Some(64));
         let fixed = set(&told, &|it| it.ceilings.no_preview = true);
         vec![state.clone(), told, fixed]
     });
@@ -291,7 +291,7 @@ fn in_every_state_nothing_private_leaves_and_nobody_asks_what_is_off() {
     assert_eq!(states.len(), 4 * 4 * 5 * 4 * 2 * 2 * 2 * 3 * 2);
     for state in &states {
         let (private, here) = (state.is_private(Some(&chat("c"))), Some(chat("c")));
-        let told = if state.ceilings.no_preview { 0 } else { state.privacy.preview_bytes };
+        let told = if state.ceilings.no_preview { 0 } else { state.privacy.preview_bytes.unwrap_or(0) };
         let asked = match authorize(state, self::stub(), here.clone()) {
             Verdict::Allowed(permit) => Some(permit.operation().clone()),
             Verdict::Ask(question) => Some(question.operation().clone()),
@@ -348,7 +348,7 @@ fn no_permit_and_no_yes_outlives_what_takes_it_back() {
             let _ = it.privacy.chats.insert(chat("c"), false);
         },
         &|it| it.raise_count += 1,
-        &|it| it.privacy.preview_bytes = 0,
+        &|it| it.privacy.preview_bytes = Some(0),
         &|it| it.ceilings.no_preview = true,
         &|it| it.ceilings.private = true,
     ];
@@ -407,7 +407,7 @@ fn what_was_read_or_answered_before_leaves_only_as_long_as_it_may() {
     assert!(permit(&state, read()).leave().is_none(), "what is at a path is no content");
     assert!(permit(&state, stub()).leave().is_none(), "nothing of the file is told");
     assert!(permit(&state, turn()).leave().is_none(), "its answer is decided about by itself");
-    state.privacy.preview_bytes = 64;
+    state.privacy.preview_bytes = Some(64);
     let preview = permit(&state, stub()).leave().unwrap();
     let unread = permit(&state, release()).leave().unwrap();
     assert!(preview.check(&state).is_none() && unread.check(&state).is_none());
@@ -415,6 +415,6 @@ fn what_was_read_or_answered_before_leaves_only_as_long_as_it_may() {
     assert!(matches!(unread.check(&state), Some((OpError::ChangedSinceAsked { .. }, _))));
     let Verdict::Ask(question) = authorize(&state, release(), Some(chat("c"))) else { panic!("no question") };
     assert!(question.approve(&state).unwrap().leave().is_none(), "it was read");
-    state.privacy.preview_bytes = 63;
+    state.privacy.preview_bytes = Some(63);
     assert!(matches!(preview.check(&state), Some((OpError::PrivacyMode { .. }, _))));
 }

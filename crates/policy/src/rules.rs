@@ -164,8 +164,9 @@ pub struct Privacy {
     pub chats: BTreeMap<SessionId, bool>,
     /// The person reads what a model answers about private files before it leaves.
     pub review: bool,
-    /// So many first bytes may leave with the description of a private file, where they are asked for. They are content, so none by default.
-    pub preview_bytes: u16,
+    /// So many first bytes may leave with the description of a private file, where they are asked for. They are content, so none where
+    /// nothing was said.
+    pub preview_bytes: Option<u16>,
 }
 
 /// Which interface a model server speaks.
@@ -368,7 +369,7 @@ impl PolicyState {
     /// Returns how many first bytes may leave with the description of a private file.
     #[must_use]
     pub fn preview_bytes(&self) -> u16 {
-        if self.ceilings.no_preview { 0 } else { self.privacy.preview_bytes.min(MAX_PREVIEW_BYTES) }
+        if self.ceilings.no_preview { 0 } else { self.privacy.preview_bytes.unwrap_or(0).min(MAX_PREVIEW_BYTES) }
     }
 
     /// Tells whether a power can lead to anything but a refusal, so that it may be offered to a peer.

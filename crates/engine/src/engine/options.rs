@@ -88,7 +88,7 @@ pub struct Overlay {
     pub devices: Vec<DeviceMatch>,
     /// Contents of files stay on this machine in every chat that says nothing of its own.
     pub private: bool,
-    /// So many first bytes may leave with the description of a private file, if the person has not let more.
+    /// So many first bytes may leave with the description of a private file, where the person has not said how many.
     pub preview_bytes: u16,
     /// What an organisation has fixed; it stands above everything else.
     pub managed: Option<Managed>,
@@ -110,7 +110,7 @@ impl Overlay {
             }
         }
         state.privacy.all |= self.private;
-        state.privacy.preview_bytes = state.privacy.preview_bytes.max(self.preview_bytes);
+        state.privacy.preview_bytes.get_or_insert(self.preview_bytes);
         if let Some(managed) = &self.managed {
             managed::limit(managed, &mut state);
         }
@@ -221,4 +221,26 @@ fn headless_shell(loaded: &Loaded, config: &Config) -> ShellMode {
 /// A wait in seconds; what cannot be a wait is none. The configuration refuses those before.
 fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_person_said_of_first_bytes_outlives_the_configuration() {
+        let configured = Overlay { preview_bytes: 64, ..Overlay::default() };
+        let mut stored = PolicyState::defaults();
+        assert_eq!(configured.over(&stored, true).preview_bytes(), 64);
+        assert_eq!(Overlay::default().over(&stored, true).preview_bytes(), 0);
+
+        for said in [0, 32, 200] {
+            stored.privacy.preview_bytes = Some(said);
+            assert_eq!(configured.over(&stored, true).preview_bytes(), said);
+        }
+
+        let managed = Managed { no_preview: true, ..Managed::default() };
+        let fixed = Overlay { managed: Some(managed), ..configured };
+        assert_eq!(fixed.over(&stored, true).preview_bytes(), 0);
+    }
 }

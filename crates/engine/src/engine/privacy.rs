@@ -73,8 +73,8 @@ impl Core {
             return Err(managed(&format!("{by} lets no first bytes of private files leave this computer")));
         }
         let details = json!({ "preview_bytes": bytes });
-        let stricter = bytes <= before.privacy.preview_bytes;
-        self.change_privacy(stricter, None, details, move |state| state.privacy.preview_bytes = bytes)
+        let stricter = bytes <= before.preview_bytes();
+        self.change_privacy(stricter, None, details, move |state| state.privacy.preview_bytes = Some(bytes))
     }
 
     /// Changes what holds. In the strict direction it counts even where it cannot be stored.

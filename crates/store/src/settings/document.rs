@@ -54,9 +54,9 @@ struct Document {
     /// Answers about private files are read by the person first. Not written while they are not, as above.
     #[serde(default, skip_serializing_if = "is_off")]
     review_answers: bool,
-    /// So many first bytes may leave with the description of a private file. Not written while none may, as above.
-    #[serde(default, skip_serializing_if = "is_none")]
-    preview_bytes: u16,
+    /// So many first bytes may leave with the description of a private file. Not written while nothing was said, as above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    preview_bytes: Option<u16>,
     /// Servers of local models. Not written while there is none, as above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     model_servers: Vec<Server>,
@@ -101,11 +101,6 @@ impl Screen {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
 const fn is_off(switch: &bool) -> bool {
     !*switch
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_none(bytes: &u16) -> bool {
-    *bytes == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -350,8 +345,8 @@ pub(super) fn parse(bytes: &[u8], account: &str) -> Result<(PolicyState, Others)
     Ok((state, others))
 }
 
-fn preview(bytes: u16) -> Result<u16, String> {
-    if bytes > MAX_PREVIEW_BYTES {
+fn preview(bytes: Option<u16>) -> Result<Option<u16>, String> {
+    if bytes.is_some_and(|bytes| bytes > MAX_PREVIEW_BYTES) {
         return Err(format!("at most {MAX_PREVIEW_BYTES} first bytes of a private file may leave"));
     }
     Ok(bytes)

@@ -12,7 +12,7 @@ const LATER: [&str; 7] =
 pub(super) fn desk(state: &mut PolicyState) {
     state.privacy.all = true;
     state.privacy.review = true;
-    state.privacy.preview_bytes = 64;
+    state.privacy.preview_bytes = Some(64);
     state.privacy.chats = BTreeMap::from([(chat("chat-1"), true), (chat("chat-2"), false)]);
     let server = |url: &str, api, far, parallel| ModelServer { url: url.to_owned(), api, far, parallel };
     state.model_servers = vec![
