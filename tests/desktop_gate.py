@@ -14,7 +14,7 @@ import tempfile
 
 import dbus
 
-from desktop_window import Platform, Tray, Window, until
+from desktop_window import Platform, Tray, Window, gone, until
 
 PROGRAMS = pathlib.Path(os.environ["DESK_BIN"])
 HOME = pathlib.Path(os.environ["HOME"])
@@ -79,14 +79,6 @@ def new_state(**prefs):
     return state
 
 
-def ended(number):
-    """Tells whether a process has ended, also when nobody has asked how."""
-    try:
-        return pathlib.Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
 @contextlib.contextmanager
 def opened(state, arguments=(), **environment):
     """The window of a program on this state folder. Ends the program in order."""
@@ -103,7 +95,7 @@ def opened(state, arguments=(), **environment):
             # The program of this window, which lives on in the tray.
             number = process(state)
             os.kill(number, signal.SIGTERM)
-            until("the program has ended", lambda: ended(number))
+            until("the program has ended", lambda: gone(number))
         if window:
             # Nothing is left for it to drive.
             window.driver.kill()

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from desktop_window import Window, until
+from desktop_window import Window, gone, until
 
 BIN = pathlib.Path(os.environ["DESK_BIN"])
 APP = BIN / "drawbridge-desktop"
@@ -50,14 +50,6 @@ def status():
 
 def clipboard():
     return runs("xclip", "-o", "-selection", "clipboard").stdout
-
-
-def gone(pid):
-    # One that its starter has not collected yet has ended all the same.
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 def end(state):

@@ -30,6 +30,14 @@ def until(what, probe, seconds=60):
     sys.exit(f"not seen in {seconds} s: {what}")
 
 
+def gone(pid):
+    """Tells whether a process has ended, also one whose end nobody has asked for. It may go while it is looked at."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class Window:
     """The windows of one program. WebKitWebDriver reaches each of them by its handle, since all share one web context; the
     main window is the current one, except within `prompt()`."""
